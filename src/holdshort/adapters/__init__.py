@@ -1,0 +1,2 @@
+"""Floor 2: agents, tools, evaluators and tracing behind the ports.
+"""

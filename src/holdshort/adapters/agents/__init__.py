@@ -1,0 +1,2 @@
+"""Agents: whatever proposes.
+"""

@@ -1,0 +1,2 @@
+"""Evaluators: what judges.
+"""

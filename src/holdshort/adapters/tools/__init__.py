@@ -1,0 +1,2 @@
+"""Tools: what acts.
+"""

@@ -1,0 +1,2 @@
+"""Tracing: what watches.
+"""

@@ -1,0 +1,2 @@
+"""Floor 6: what people type and see; prints and exits.
+"""

@@ -1,0 +1,306 @@
+"""The canonical form `hs1`: one text for one JSON value, its digest, and the hash chain.
+
+RFC 8785 with exact integers of any size. Money is a decimal string, never a float.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import math
+from collections.abc import Callable, Iterable, Mapping
+from decimal import Decimal
+from typing import Final
+
+from holdshort.kernel.errors import InvalidValue
+
+MARK: Final = "$hs"
+GENESIS: Final = bytes(32)
+_INLINE_BYTES_MAX: Final = 8192
+_DEPTH_MAX: Final = 200
+_MARK_ESCAPE: Final = "$hs:"
+
+# The C encoder of the standard library already escapes strings as RFC 8785 asks.
+_quote: Final[Callable[[str], str]] = json.encoder.encode_basestring
+
+
+class Json:
+    """An immutable JSON value, held as its canonical text."""
+
+    __slots__ = ("_digest", "text")
+
+    def __init__(self, text: str) -> None:
+        object.__setattr__(self, "text", text)
+        object.__setattr__(self, "_digest", None)
+
+    text: str
+    _digest: str | None
+
+    @classmethod
+    def of(cls, value: object, *, lenient: bool = False) -> Json:
+        """Canonicalise `value`. Strict refuses what JSON lacks; lenient (results) marks it."""
+        return cls(canonical_text(value, lenient=lenient))
+
+    @property
+    def value(self) -> object:
+        """A fresh Python value; changing it changes nothing here."""
+        return json.loads(self.text)
+
+    @property
+    def size(self) -> int:
+        """Bytes of the canonical text in UTF-8."""
+        return len(self.text.encode())
+
+    @property
+    def digest(self) -> str:
+        """`sha256:…` of the canonical bytes."""
+        if self._digest is None:
+            object.__setattr__(self, "_digest", sha256_name(self.text.encode()))
+        assert self._digest is not None
+        return self._digest
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"Json is immutable; cannot set {name}")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"Json is immutable; cannot delete {name}")
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Json) and other.text == self.text
+
+    def __hash__(self) -> int:
+        return hash(self.text)
+
+    def __repr__(self) -> str:
+        return f"Json({self.text!r})"
+
+
+class Body:
+    """A value that may be large: inline up to 8 KiB, above that only its digest and size.
+
+    The digest names the artifact that holds the canonical bytes.
+    """
+
+    __slots__ = ("digest", "json", "size")
+
+    json: Json | None
+    digest: str
+    size: int
+
+    def __init__(self, json: Json | None, digest: str, size: int) -> None:
+        object.__setattr__(self, "json", json)
+        object.__setattr__(self, "digest", digest)
+        object.__setattr__(self, "size", size)
+
+    @classmethod
+    def of(cls, value: Json) -> Body:
+        """Keep `value` inline when it is small, else only its name."""
+        size = value.size
+        return cls(value if size <= _INLINE_BYTES_MAX else None, value.digest, size)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"Body is immutable; cannot set {name}")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"Body is immutable; cannot delete {name}")
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Body) and other.digest == self.digest
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
+    def __repr__(self) -> str:
+        return f"Body({self.json.text if self.json else self.digest})"
+
+
+def canonical_text(value: object, *, lenient: bool = False) -> str:
+    """The one text of a JSON value.
+
+    Raises `InvalidValue` for NaN, Infinity, lone surrogates, keys that are not text, values
+    that are not JSON and nesting deeper than 200. With `lenient` the first three become
+    marks such as `{"$hs":"nan"}`, and a user's own key that looks like a mark is escaped.
+    """
+    parts: list[str] = []
+    _write(value, parts.append, "", lenient=lenient, depth=0)
+    return "".join(parts)
+
+
+def _write(
+    value: object, out: Callable[[str], None], path: str, *, lenient: bool, depth: int
+) -> None:
+    if depth > _DEPTH_MAX:
+        raise InvalidValue(f"{path or 'value'}: nested deeper than {_DEPTH_MAX}")
+    match value:
+        case None:
+            out("null")
+        case True:
+            out("true")
+        case False:
+            out("false")
+        case str():
+            out(_string(value, path, lenient=lenient))
+        case int():
+            out(int.__repr__(value))
+        case float():
+            out(_number(value, path, lenient=lenient))
+        case Decimal():
+            out(_quote(decimal_text(value)))
+        case Json():
+            out(value.text)
+        case Mapping():
+            _write_object(value, out, path, lenient=lenient, depth=depth)
+        case list() | tuple():
+            _write_array(value, out, path, lenient=lenient, depth=depth)
+        case _:
+            raise InvalidValue(f"{path or 'value'}: {type(value).__name__} is not a JSON value")
+
+
+def _write_object(
+    value: Mapping[object, object],
+    out: Callable[[str], None],
+    path: str,
+    *,
+    lenient: bool,
+    depth: int,
+) -> None:
+    keys: list[str] = []
+    for key in value:
+        if not isinstance(key, str):
+            raise InvalidValue(f"{path or 'value'}: key {key!r} is not text")
+        keys.append(key)
+    if not "".join(keys).isascii():
+        keys.sort(key=_utf16)
+    else:
+        keys.sort()
+    mark = "{"
+    for key in keys:
+        name = _MARK_ESCAPE + key if lenient and key.startswith(MARK) else key
+        out(f"{mark}{_string(name, path, lenient=False)}:")
+        _write(value[key], out, f"{path}/{key}", lenient=lenient, depth=depth + 1)
+        mark = ","
+    out("}" if keys else "{}")
+
+
+def _write_array(
+    value: list[object] | tuple[object, ...],
+    out: Callable[[str], None],
+    path: str,
+    *,
+    lenient: bool,
+    depth: int,
+) -> None:
+    mark = "["
+    for index, item in enumerate(value):
+        out(mark)
+        _write(item, out, f"{path}/{index}", lenient=lenient, depth=depth + 1)
+        mark = ","
+    out("]" if value else "[]")
+
+
+def _utf16(key: str) -> bytes:
+    return key.encode("utf-16-be", "surrogatepass")
+
+
+def _string(value: str, path: str, *, lenient: bool) -> str:
+    if value.isascii():
+        return _quote(value)
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        if not lenient:
+            raise InvalidValue(f"{path or 'value'}: text holds a lone surrogate") from error
+        raw = base64.b64encode(value.encode("utf-8", "surrogatepass")).decode()
+        return f'{{"{MARK}":"text","utf8":"{raw}"}}'
+    return _quote(value)
+
+
+def _number(value: float, path: str, *, lenient: bool) -> str:
+    if math.isfinite(value):
+        return float_text(value)
+    if not lenient:
+        raise InvalidValue(f"{path or 'value'}: {value!r} is not a JSON number")
+    name = "nan" if math.isnan(value) else ("inf" if value > 0 else "-inf")
+    return f'{{"{MARK}":"{name}"}}'
+
+
+def float_text(value: float) -> str:
+    """A finite float as ECMAScript writes it; integral floats as integers, -0 as 0."""
+    if value == int(value) and abs(value) < 1e21:  # noqa: PLR2004 - ECMAScript's own bound
+        return str(int(value))
+    mantissa, _, exponent = repr(value).partition("e")
+    sign = "-" if mantissa.startswith("-") else ""
+    whole, _, fraction = mantissa.lstrip("-").partition(".")
+    fraction = "" if fraction == "0" else fraction
+    digits = (whole + fraction).lstrip("0")
+    leading = len(whole + fraction) - len(digits)
+    point = len(whole) - leading + int(exponent or 0)
+    digits = digits.rstrip("0")
+    return sign + _place_point(digits, point)
+
+
+def _place_point(digits: str, point: int) -> str:
+    """ECMAScript Number::toString: `point` digits stand before the decimal point."""
+    count = len(digits)
+    if count <= point <= 21:  # noqa: PLR2004 - ECMAScript's own bound
+        return digits + "0" * (point - count)
+    if 0 < point <= 21:  # noqa: PLR2004 - ECMAScript's own bound
+        return f"{digits[:point]}.{digits[point:]}"
+    if -6 < point <= 0:  # noqa: PLR2004 - ECMAScript's own bound
+        return "0." + "0" * -point + digits
+    exponent = point - 1
+    body = digits if count == 1 else f"{digits[0]}.{digits[1:]}"
+    return f"{body}e{'+' if exponent >= 0 else '-'}{abs(exponent)}"
+
+
+def decimal_text(value: Decimal) -> str:
+    """Money as plain decimal text without an exponent; trailing zeros of a fraction go."""
+    if not value.is_finite():
+        raise InvalidValue(f"{value} is not an amount")
+    text = format(value, "f")
+    if "." in text:
+        text = text.rstrip("0").rstrip(".")
+    return "0" if text in ("-0", "") else text
+
+
+def sha256_name(raw: bytes) -> str:
+    """`sha256:` and the hexadecimal digest of `raw`."""
+    return "sha256:" + hashlib.sha256(raw).hexdigest()
+
+
+def framed(fields: Iterable[bytes]) -> bytes:
+    """Length-prefixed concatenation: two different lists never give the same bytes."""
+    parts: list[bytes] = []
+    for field in fields:
+        parts.append(len(field).to_bytes(8, "big"))
+        parts.append(field)
+    return b"".join(parts)
+
+
+def digest_of(*fields: str) -> str:
+    """`sha256:…` over length-prefixed text fields, under the tag `hs1`."""
+    return sha256_name(framed([b"hs1", *(field.encode() for field in fields)]))
+
+
+def commitment(salt: bytes, body: bytes) -> bytes:
+    """The salted digest of an event's body: the body can be erased, the chain stays whole."""
+    return hashlib.sha256(salt + body).digest()
+
+
+def link(  # noqa: PLR0913 - the six fields of a link are its definition
+    previous: bytes, run_id: str, seq: int, epoch: int, kind: str, committed: bytes
+) -> bytes:
+    """The chain hash of one event: SHA-256 over its length-prefixed fields."""
+    return hashlib.sha256(
+        framed(
+            [
+                previous,
+                run_id.encode(),
+                seq.to_bytes(8, "big"),
+                epoch.to_bytes(8, "big"),
+                kind.encode(),
+                committed,
+            ]
+        )
+    ).digest()

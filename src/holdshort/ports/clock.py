@@ -1,0 +1,26 @@
+"""Time, as the shell may read it."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+
+class Clock(Protocol):
+    """Wall time for people, boot time for leases; both in milliseconds."""
+
+    @property
+    def boot_id(self) -> str:
+        """Names this boot of this host; another one means that boot times cannot be compared."""
+        ...
+
+    def wall_ms(self) -> int:
+        """UTC milliseconds since 1970; may jump."""
+        ...
+
+    def boot_ms(self) -> int:
+        """Milliseconds since this host booted, sleep included; never jumps, never goes back."""
+        ...
+
+    async def sleep_ms(self, duration_ms: int) -> None:
+        """Return after `duration_ms` on this clock; zero or less only yields."""
+        ...
