@@ -79,7 +79,7 @@ def events() -> list[str]:
     return [
         "# Events",
         "",
-        "Every fact that a run's log may hold. Each also has `at`: milliseconds since 1970 in UTC.",
+        "Every fact that a run's log may hold. Each also has `at`: milliseconds since 1970 (UTC).",
         "",
         *table(
             ("event", "says", "fields"),
