@@ -10,6 +10,9 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
+import docs_contract
+from holdshort.contract.catalogue import CATALOGUE
+
 import holdshort
 from holdshort.kernel.errors import HoldshortError
 from holdshort.kernel.events import EVENT_TYPES, Event
@@ -111,10 +114,30 @@ def errors() -> list[str]:
     return ["# Errors", "", *table(("code", "class", "means"), rows)]
 
 
+def findings() -> list[str]:
+    """The page of what `holdshort check` may say about a contract."""
+    rows = ((code, entry.title, entry.why) for code, entry in sorted(CATALOGUE.items()))
+    return ["# Findings", "", *table(("code", "says", "why"), rows)]
+
+
+def contract() -> list[str]:
+    """The page of the contract's fields."""
+    return [
+        "# Contract fields",
+        "",
+        "A contract is a YAML document. An unknown field is an error, and so is a value that would",
+        "be ignored. `*` stands for a name of your own.",
+        "",
+        *table(("field", "takes", "left out", "says"), docs_contract.rows()),
+    ]
+
+
 PAGES: dict[str, Callable[[], list[str]]] = {
     "transitions.md": transitions,
     "events.md": events,
     "errors.md": errors,
+    "contract.md": contract,
+    "findings.md": findings,
 }
 
 

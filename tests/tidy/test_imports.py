@@ -8,6 +8,7 @@ from collections import defaultdict
 from pathlib import Path
 
 import pytest
+
 from tests.tidy import tree
 
 # Installed packages, and the only places that may import them. One file each, but for those that

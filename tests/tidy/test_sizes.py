@@ -6,6 +6,7 @@ import statistics
 from pathlib import Path
 
 import pytest
+
 from tests.tidy import tree
 
 FUNCTION_LINES_MAX = 50
