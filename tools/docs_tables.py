@@ -11,9 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 import docs_contract
-from holdshort.contract.catalogue import CATALOGUE
-
 import holdshort
+from holdshort.contract.catalogue import CATALOGUE
 from holdshort.kernel.errors import HoldshortError
 from holdshort.kernel.events import EVENT_TYPES, Event
 from holdshort.kernel.state import Phase
@@ -125,8 +124,8 @@ def contract() -> list[str]:
     return [
         "# Contract fields",
         "",
-        "A contract is a YAML document. An unknown field is an error, and so is a value that would",
-        "be ignored. `*` stands for a name of your own.",
+        "A contract is a YAML document. Unknown fields are errors, and so are values that would",
+        "have no effect. `*` stands for a name of your own.",
         "",
         *table(("field", "takes", "left out", "says"), docs_contract.rows()),
     ]
