@@ -1,0 +1,406 @@
+"""A tree of nodes, held against a table of fields: plain values with defaults, and findings.
+
+A value that is wrong is left out, so that one pass finds everything that is wrong.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from functools import cache
+from typing import Final
+
+from holdshort.contract.findings import Findings, did_you_mean, nearest, quoted
+from holdshort.contract.reader import Node, NodeKind
+from holdshort.contract.shapes import (
+    MONEY_MAX,
+    MONEY_PLACES_MAX,
+    SECONDS_MAX,
+    Absent,
+    Anything,
+    Block,
+    Choice,
+    Exactly,
+    Field,
+    Flag,
+    Many,
+    Money,
+    Named,
+    OneOf,
+    Seconds,
+    Shape,
+    Text,
+    Whole,
+    Words,
+    a_name,
+    says,
+)
+from holdshort.kernel.canonical import decimal_text
+
+_NUMBERS: Final = (NodeKind.INTEGER, NodeKind.NUMBER)
+_MILLI: Final = 3
+_DECIMAL: Final = re.compile(r"[0-9]{1,12}(\.[0-9]{1,12})?\Z")
+
+Wrong = Absent.OMITTED
+"""What a reader gives for a value that is not usable; a finding says why."""
+
+
+def read(node: Node, shape: Shape, path: str, found: Findings) -> object:
+    """The plain value of `node`, or `Wrong` with a finding."""
+    found.places.setdefault(path, node.place)
+    reader = _READERS[type(shape)]
+    return reader(node, shape, path, found)
+
+
+def _wrong_type(node: Node, shape: Shape, path: str, found: Findings) -> object:
+    found.add(
+        "HS1103",
+        path,
+        f"expected {says(shape)}, found {node.described()}",
+        fix=f"write {says(shape)}",
+        place=node.place,
+    )
+    return Wrong
+
+
+def _out_of_range(node: Node, shape: Shape, path: str, found: Findings) -> object:
+    found.add(
+        "HS1104",
+        path,
+        f"expected {says(shape)}, found {node.described()}",
+        fix=f"write {says(shape)}",
+        place=node.place,
+    )
+    return Wrong
+
+
+def _text(node: Node, shape: Text, path: str, found: Findings) -> object:
+    if node.kind is not NodeKind.TEXT:
+        return _wrong_type(node, shape, path, found)
+    if len(node.text) > shape.longest:
+        found.add(
+            "HS1112",
+            path,
+            f"{len(node.text):,} characters, {shape.longest:,} are allowed",
+            fix="shorten the text",
+            place=node.place,
+        )
+        return Wrong
+    if shape.pattern and not _compiled(shape.pattern).fullmatch(node.text):
+        code = "HS1106" if not node.text.strip() else "HS1108"
+        message = f"expected {shape.says}, found {quoted(node.text)}"
+        found.add(code, path, message, fix=f"write {shape.says}", place=node.place)
+        return Wrong
+    if any("\ud800" <= c <= "\udfff" for c in node.text):
+        found.add(
+            "HS1113",
+            path,
+            "the text holds a lone surrogate, which no file can carry",
+            fix="remove the escape that makes it",
+            place=node.place,
+        )
+        return Wrong
+    return node.text
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern)
+
+
+def _whole(node: Node, shape: Whole, path: str, found: Findings) -> object:
+    if node.kind is not NodeKind.INTEGER:
+        return _wrong_type(node, shape, path, found)
+    assert isinstance(node.scalar, int | Decimal)
+    if not shape.least <= node.scalar <= shape.most:
+        return _out_of_range(node, shape, path, found)
+    return int(node.scalar)
+
+
+def _seconds(node: Node, shape: Seconds, path: str, found: Findings) -> object:
+    if node.kind not in _NUMBERS:
+        return _wrong_type(node, shape, path, found)
+    value = Decimal(str(node.scalar))
+    if value > SECONDS_MAX or value < 0 or (value == 0 and not shape.zero):
+        return _out_of_range(node, shape, path, found)
+    if value != round(value, _MILLI):
+        return _out_of_range(node, shape, path, found)
+    return int(value) if value == int(value) else float(value)
+
+
+def _money(node: Node, shape: Money, path: str, found: Findings) -> object:
+    is_decimal_text = node.kind is NodeKind.TEXT and _DECIMAL.match(node.text)
+    if node.kind not in _NUMBERS and not is_decimal_text:
+        return _wrong_type(node, shape, path, found)
+    value = Decimal(node.text)
+    if not 0 <= value <= MONEY_MAX or value != round(value, MONEY_PLACES_MAX):
+        return _out_of_range(node, shape, path, found)
+    return decimal_text(value)
+
+
+def _flag(node: Node, shape: Flag, path: str, found: Findings) -> object:
+    if node.kind is not NodeKind.FLAG:
+        return _wrong_type(node, shape, path, found)
+    if shape.only is not None and node.scalar is not shape.only:
+        allowed = says(shape)
+        found.add(
+            shape.code,
+            path,
+            f"only {allowed} is allowed, found {node.described()}",
+            fix=f"write {allowed}, or remove the field",
+            place=node.place,
+        )
+        return Wrong
+    return node.scalar
+
+
+def _choice(node: Node, shape: Choice, path: str, found: Findings) -> object:
+    if node.kind is not NodeKind.TEXT:
+        return _wrong_type(node, shape, path, found)
+    if node.text in shape.options:
+        return str(node.text)
+    near = nearest(node.text, shape.options) or shape.options[0]
+    found.add(
+        shape.contrary_code if node.text in shape.contrary else shape.code,
+        path,
+        f"{quoted(node.text)} is not {says(shape)}{did_you_mean(node.text, shape.options)}",
+        fix=f"write {near}" if len(shape.options) == 1 else f"write {says(shape)}",
+        place=node.place,
+    )
+    return Wrong
+
+
+def _many(node: Node, shape: Many, path: str, found: Findings) -> object:
+    if shape.single and node.kind is NodeKind.TEXT:
+        value = read(node, shape.item, path, found)
+        return Wrong if value is Wrong else [value]
+    if node.kind is not NodeKind.LIST:
+        return _wrong_type(node, shape, path, found)
+    if not shape.least <= len(node.items) <= shape.most:
+        few = len(node.items) < shape.least
+        found.add(
+            "HS1106" if few else "HS1104",
+            path,
+            f"expected {shape.least} to {shape.most} entries, found {len(node.items)}",
+            fix="add an entry" if few else "remove entries",
+            place=node.place,
+        )
+        return Wrong
+    return _items(node, shape.item, path, found)
+
+
+def _items(node: Node, shape: Shape, path: str, found: Findings) -> list[object]:
+    """The usable entries; a repeated one is a finding."""
+    values: list[object] = []
+    for index, item in enumerate(node.items):
+        at = f"{path}[{index}]"
+        value = read(item, shape, at, found)
+        if value is Wrong:
+            continue
+        if value in values:
+            found.add(
+                "HS1107",
+                at,
+                f"{quoted(value)} is already in the list",
+                fix="remove one of the two",
+                place=item.place,
+            )
+            continue
+        values.append(value)
+    return values
+
+
+def _exactly(node: Node, shape: Exactly, path: str, found: Findings) -> object:
+    values = _many(node, Many(item=Choice(options=shape.words)), path, found)
+    if not isinstance(values, list) or len(values) < len(node.items):
+        return Wrong
+    missing = [word for word in shape.words if word not in values]
+    if missing:
+        found.add(
+            shape.code,
+            path,
+            f"expected {says(shape)}, {', '.join(missing)} is missing",
+            fix=f"write {says(shape)}, or remove the field",
+            place=node.place,
+        )
+        return Wrong
+    return list(shape.words)
+
+
+def _named(node: Node, shape: Named, path: str, found: Findings) -> object:
+    if node.kind is not NodeKind.MAP:
+        return _wrong_type(node, shape, path, found)
+    if len(node.entries) > shape.most:
+        found.add(
+            "HS1104",
+            path,
+            f"expected at most {shape.most} entries, found {len(node.entries)}",
+            fix="remove entries",
+            place=node.place,
+        )
+        return Wrong
+    values: dict[str, object] = {}
+    for name, child in node.entries.items():
+        key = Node(kind=NodeKind.TEXT, place=node.keys[name], text=name, scalar=name)
+        at = f"{path}.{name}"
+        if _text(key, a_name(), path, found) is Wrong:
+            continue
+        found.places[at] = key.place
+        value = read(child, shape.item, at, found)
+        if value is not Wrong:
+            values[name] = value
+    return values
+
+
+def _block(node: Node, shape: Block, path: str, found: Findings) -> object:
+    if node.kind is not NodeKind.MAP:
+        return _wrong_type(node, shape, path, found)
+    known = {entry.name: entry for entry in shape.fields}
+    for name in node.entries:
+        if name not in known:
+            _unknown(node, name, shape, path, found)
+    values: dict[str, object] = {}
+    for entry in shape.fields:
+        value = _entry(node, entry, path, found)
+        if value is not Wrong:
+            values[entry.name] = value
+    return values
+
+
+def _entry(node: Node, entry: Field, path: str, found: Findings) -> object:
+    at = f"{path}.{entry.name}" if path else entry.name
+    child = node.entries.get(entry.name)
+    if child is not None and entry.accepted:
+        found.places[at] = node.keys[entry.name]
+        return read(child, entry.shape, at, found)
+    if child is not None:
+        _not_accepted(node, entry, at, found)
+        return Wrong
+    if entry.default is Absent.REQUIRED:
+        _missing(entry, path, at, found)
+        return Wrong
+    return default_of(entry)
+
+
+def _not_accepted(node: Node, entry: Field, at: str, found: Findings) -> None:
+    message = "this field is not available in this version"
+    fix = f"remove {entry.name}"
+    if entry.misplaced:
+        message = f"{entry.name} has no meaning for this kind of progress rule"
+        fix = f"remove {entry.name}, or write it under progress: {{poll: …}}"
+    found.add(
+        entry.not_yet or entry.misplaced, at, message, fix=fix, place=node.keys[entry.name]
+    )
+
+
+def _missing(entry: Field, path: str, at: str, found: Findings) -> None:
+    line = f"{entry.name}: {entry.example}" if entry.example else f"{entry.name}:"
+    found.add(
+        "HS1102",
+        at,
+        f"the field is missing; expected {says(entry.shape)}",
+        fix=f'add "{line}"' + (f" under {path}" if path else " at the top level"),
+    )
+
+
+def default_of(entry: Field) -> object:
+    """The value of a field that is not written; `Wrong` where it is left out."""
+    if isinstance(entry.shape, Block):
+        inner = {child.name: default_of(child) for child in entry.shape.accepted}
+        if any(value is Absent.REQUIRED for value in inner.values()):
+            return Wrong
+        return {name: value for name, value in inner.items() if value is not Wrong}
+    if isinstance(entry.shape, Named):
+        return {}
+    if isinstance(entry.default, tuple):
+        return list(entry.default)
+    return entry.default
+
+
+def _unknown(node: Node, name: str, shape: Block, path: str, found: Findings) -> None:
+    options = [entry.name for entry in shape.accepted]
+    near = nearest(name, options)
+    shown = quoted(name).strip('"')
+    allowed = ", ".join(options) or "nothing"
+    found.add(
+        "HS1101",
+        f"{path}.{shown}" if path else shown,
+        f"unknown field{did_you_mean(name, options)}; allowed here: {allowed}",
+        fix=f"rename it to {near}" if near else f"remove {shown}",
+        place=node.keys[name],
+    )
+
+
+def _one_of(node: Node, shape: OneOf, path: str, found: Findings) -> object:
+    if node.kind is NodeKind.TEXT and shape.bare:
+        if node.text in shape.bare:
+            return {node.text: {}}
+        options = shape.bare
+        found.add(
+            shape.code,
+            path,
+            f"{quoted(node.text)} is not {says(shape)}{did_you_mean(node.text, options)}",
+            fix=f"write one of {', '.join(options)}",
+            place=node.place,
+        )
+        return Wrong
+    if node.kind is not NodeKind.MAP:
+        return _wrong_type(node, shape, path, found)
+    name = next(iter(node.entries), "")
+    if len(node.entries) != 1 or name not in shape.forms:
+        hint = did_you_mean(name, shape.forms)
+        keys = ", ".join(quoted(key).strip('"') for key in list(node.entries)[:4])
+        found.add(
+            shape.code,
+            path,
+            f"expected exactly one of {', '.join(shape.forms)}; found {keys or 'nothing'}{hint}",
+            fix=f"keep exactly one of {', '.join(shape.forms)}",
+            place=node.keys.get(name, node.place),
+        )
+        return Wrong
+    at = f"{path}.{name}"
+    found.places[at] = node.keys[name]
+    value = read(node.entries[name], shape.forms[name], at, found)
+    return Wrong if value is Wrong else {name: value}
+
+
+def _anything(node: Node, _shape: Anything, _path: str, _found: Findings) -> object:
+    match node.kind:
+        case NodeKind.MAP:
+            return {k: _anything(v, _shape, _path, _found) for k, v in node.entries.items()}
+        case NodeKind.LIST:
+            return [_anything(item, _shape, _path, _found) for item in node.items]
+        case NodeKind.INTEGER:
+            return int(node.text) if isinstance(node.scalar, int) else float(node.text)
+        case NodeKind.NUMBER:
+            return float(node.text)
+        case _:
+            return node.scalar
+
+
+def _words(node: Node, shape: Words, path: str, found: Findings) -> object:
+    if node.kind is not NodeKind.MAP:
+        return _wrong_type(node, shape, path, found)
+    text = Text(longest=shape.longest)
+    values = {
+        name: read(child, text, f"{path}.{name}", found) for name, child in node.entries.items()
+    }
+    return {name: value for name, value in values.items() if value is not Wrong}
+
+
+_READERS: Final[Mapping[type, Callable[..., object]]] = {
+    Text: _text,
+    Whole: _whole,
+    Seconds: _seconds,
+    Money: _money,
+    Flag: _flag,
+    Choice: _choice,
+    Many: _many,
+    Exactly: _exactly,
+    Named: _named,
+    Block: _block,
+    OneOf: _one_of,
+    Anything: _anything,
+    Words: _words,
+}
