@@ -1,2 +1,1 @@
-"""Floor 2: agents, tools, evaluators and tracing behind the ports.
-"""
+"""Floor 2: agents, tools, evaluators and tracing behind the ports."""

@@ -1,2 +1,1 @@
-"""Agents: whatever proposes.
-"""
+"""Agents: whatever proposes."""

@@ -1,2 +1,1 @@
-"""Tools: what acts.
-"""
+"""Tools: what acts."""

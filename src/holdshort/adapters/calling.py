@@ -1,0 +1,32 @@
+"""Calling a user's function, sync or async, from the event loop."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from functools import partial
+
+
+async def call_user(
+    function: Callable[..., object],
+    /,
+    *positional: object,
+    interruptible: bool,
+    keywords: dict[str, object] | None = None,
+) -> object:
+    """What `function` returns, awaited if need be.
+
+    A plain function runs in a worker thread. A thread cannot be stopped: when the awaiting task
+    is cancelled, an `interruptible` call is abandoned, any other is waited for.
+    """
+    named = keywords or {}
+    if inspect.iscoroutinefunction(function):
+        return await function(*positional, **named)
+    # Imported here, so that declaring a tool or an agent does not load the event loop.
+    from anyio import to_thread  # noqa: PLC0415
+
+    answer = await to_thread.run_sync(
+        partial(function, *positional, **named), abandon_on_cancel=interruptible
+    )
+    # A callable object or a partial may hide an async function.
+    return await answer if inspect.isawaitable(answer) else answer
