@@ -103,3 +103,14 @@ def cpu_yardstick() -> float:
         text = json.dumps({"number": number, "digest": digest.hex()}, sort_keys=True)
         digest = hashlib.sha256(text.encode()).digest()
     return time.process_time() - began
+
+
+def cpu_seconds(path: Path, steps: int) -> float:
+    """The seconds of processor time that `steps` bare steps take."""
+    loop = BareLoop(path)
+    began = time.process_time()
+    for number in range(steps):
+        loop.step(number)
+    taken = time.process_time() - began
+    loop.close()
+    return taken
