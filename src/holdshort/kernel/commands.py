@@ -71,7 +71,10 @@ class WriteManifest(Command):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Await(Command):
-    """Something this holder started is still running: wait for its observation or the inbox."""
+    """Something this holder started is still running: wait for its observation, for the inbox,
+    or until `until` (ms on the run's clock)."""
+
+    until: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

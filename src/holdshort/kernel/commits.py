@@ -13,7 +13,7 @@ from enum import StrEnum
 from holdshort.kernel import events as ev
 from holdshort.kernel.canonical import Json
 from holdshort.kernel.effects import IntentStatus
-from holdshort.kernel.state import Action, Pool, RunState
+from holdshort.kernel.state import Action, ActionStatus, Pool, RunState
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,12 +127,10 @@ def commit_for(before: RunState | None, after: RunState, events: Sequence[ev.Eve
             dispatches.append(_STARTS[type(event)])
         elif isinstance(event, (ev.PreparationAuthorised, ev.ActionAuthorised)):
             dispatches.append(after.actions[event.index].tool)
-        change = _intent_change(after, event)
+        change = _intent_change(before, after, event)
         if change is not None:
             intents.append(change)
-        approval = _approval_change(before, after, event)
-        if approval is not None:
-            approvals.append(approval)
+        approvals += _approval_changes(before, after, event)
     return Commit(
         state=after,
         events=tuple(events),
@@ -151,11 +149,13 @@ _RESEND = frozenset({IntentStatus.IN_FLIGHT})
 _IN_FLIGHT = frozenset({IntentStatus.IN_FLIGHT})
 
 
-def _intent_change(after: RunState, event: ev.Event) -> IntentChange | None:
+def _intent_change(
+    before: RunState | None, after: RunState, event: ev.Event
+) -> IntentChange | None:
     match event:
         case ev.ActionAuthorised(key=str(key)):
             action = after.actions[event.index]
-            resent = action.attempts > 1 and action.answer == "resend"
+            resent = action.answer == "resend"
             return _change(action, key, IntentStatus.IN_FLIGHT, _RESEND if resent else _FRESH)
         case ev.OutcomeSucceeded(key=str(key)):
             action = after.actions[event.index]
@@ -184,7 +184,7 @@ def _intent_change(after: RunState, event: ev.Event) -> IntentChange | None:
             action = after.actions[event.index]
             return _change(action, event.key, IntentStatus.NOT_APPLIED, _IN_FLIGHT)
         case ev.QuestionAnswered(answer="applied" | "not_applied" | "give_up"):
-            return _answered(after, event)
+            return _answered(before, event)
         case _:
             return None
 
@@ -196,8 +196,8 @@ _ANSWERED = {
 }
 
 
-def _answered(after: RunState, event: ev.QuestionAnswered) -> IntentChange | None:
-    for action in after.actions:
+def _answered(before: RunState | None, event: ev.QuestionAnswered) -> IntentChange | None:
+    for action in before.actions if before is not None else ():
         question = action.question
         if question and question.question_id == event.question_id and action.key:
             return _change(action, action.key, _ANSWERED[event.answer], _IN_FLIGHT)
@@ -230,9 +230,29 @@ def _change(  # noqa: PLR0913 - one row's columns
     )
 
 
-def _approval_change(
+def _approval_changes(
     before: RunState | None, after: RunState, event: ev.Event
-) -> ApprovalChange | None:
+) -> list[ApprovalChange]:
+    if isinstance(event, ev.ProposalWithdrawn):
+        return _withdrawn(before)
+    change = _approval_change(after, event)
+    return [] if change is None else [change]
+
+
+def _withdrawn(before: RunState | None) -> list[ApprovalChange]:
+    """Open requests of a withdrawn proposal are void; granted ones stay usable."""
+    return [
+        ApprovalChange(
+            request_id=action.approval.request_id,
+            status=ApprovalStatus.VOID,
+            binding=action.approval.binding,
+        )
+        for action in (before.actions if before is not None else ())
+        if action.approval is not None and action.status is ActionStatus.ASKED
+    ]
+
+
+def _approval_change(after: RunState, event: ev.Event) -> ApprovalChange | None:
     match event:
         case ev.ApprovalRequested():
             return ApprovalChange(

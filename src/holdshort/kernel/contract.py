@@ -168,6 +168,7 @@ class ToolTerms:
     state_version: str | None = None  # the result field that stands for the whole result
     key_retention_ms: int | None = None
     bound_ms: int | None = None
+    tombstones: bool = False  # a final "absent" spends the key; the next send is a generation up
     reversible: bool = False
     blast_radius: str = ""
     rollback: str = ""

@@ -42,6 +42,7 @@ class RunStarted(Event):
     agent_version: str
     started_by: str
     loop: str
+    deadline_ms: int
     input: Body
     workspace: str | None = None
     parent_run_id: str | None = None
@@ -238,6 +239,7 @@ class ActionProposed(Event):
     approval_reason: str = ""
     violation: str = ""
     label: str = ""
+    grant: str = ""  # an earlier, unused approval with the same binding
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,6 +12,7 @@ from enum import StrEnum
 
 from holdshort.kernel.canonical import Body, Json
 from holdshort.kernel.retries import ErrorClass
+from holdshort.kernel.values import changed
 
 
 class Phase(StrEnum):
@@ -98,6 +99,23 @@ class Usage:
             self.tokens_input + self.tokens_output + self.tokens_reasoning + self.tokens_estimated
         )
 
+    def plus(self, other: Usage) -> Usage:
+        """With another attempt's tokens and cost added; its counters are not touched."""
+        if other is NOTHING_USED or other == NOTHING_USED:
+            return self
+        return changed(
+            self,
+            tokens_input=self.tokens_input + other.tokens_input,
+            tokens_cached=self.tokens_cached + other.tokens_cached,
+            tokens_output=self.tokens_output + other.tokens_output,
+            tokens_reasoning=self.tokens_reasoning + other.tokens_reasoning,
+            tokens_estimated=self.tokens_estimated + other.tokens_estimated,
+            cost_usd=self.cost_usd + other.cost_usd,
+        )
+
+
+NOTHING_USED = Usage()
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pool:
@@ -107,6 +125,29 @@ class Pool:
     tool_calls: int = 0
     tokens: int = 0
     cost_usd: Decimal = Decimal(0)
+
+    def reserved(self, calls: int, cost_usd: Decimal) -> Pool:
+        """With more calls and cost taken (or, negative, given back)."""
+        return changed(
+            self, tool_calls=self.tool_calls + calls, cost_usd=self.cost_usd + cost_usd
+        )
+
+    def settled(self, ask: Ask, usage: Usage, *, steps: int) -> Pool:
+        """With one decision's reservation replaced by what it really used."""
+        return changed(
+            self,
+            steps=self.steps + steps,
+            tokens=self.tokens + usage.tokens - ask.tokens_reserved,
+            cost_usd=self.cost_usd + usage.cost_usd - ask.cost_reserved,
+        )
+
+    def charged(self, usage: Usage) -> Pool:
+        """With tokens and cost spent that were not reserved."""
+        return changed(
+            self,
+            tokens=self.tokens + usage.tokens,
+            cost_usd=self.cost_usd + usage.cost_usd,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,6 +174,7 @@ class Approval:
     expires_at: int
     granted_by: tuple[str, ...] = ()
     granted: bool = False
+    consumed: bool = False
     modified: bool = False
 
 
@@ -177,6 +219,15 @@ class Action:
     answer: str = ""  # the last look-up's answer
     question: Question | None = None
     signature: str | None = None  # None: has no part in the step's fingerprint
+    refused: str = ""  # the code of a refusal; counts towards invalid proposals
+    rejected: bool = False  # by a person
+    sealed: bool = False  # a look-up made "absent" final
+    unresolved: str = ""  # who gave up on finding out
+
+    @property
+    def counts_as_valid(self) -> bool:
+        """Whether this action ends a streak of invalid proposals."""
+        return not self.refused
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -225,29 +276,22 @@ class Stop:
     reason: StopReason
     detail: Json
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Poll:
-    """A polling tool's watch: since when the answer has been the same, and the last dispatch."""
-
-    fingerprint: str
-    since: int
-    last_at: int
+    @classmethod
+    def plain(cls, reason: StopReason) -> Stop:
+        """A reason that needs no detail."""
+        return cls(reason=reason, detail=Json(f'{{"code":"{reason.value}"}}'))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
     """What the progress rules need to remember; digests only."""
 
-    last: str = ""
-    streak: int = 0
-    window: tuple[str, ...] = ()
-    seen: tuple[str, ...] = ()
-    stale_steps: int = 0
+    streak: int = 0  # consecutive steps with the last fingerprint
+    streak_since: int = 0  # when the first of them closed
+    window: tuple[str, ...] = ()  # the last fingerprints, newest last
+    seen: tuple[str, ...] = ()  # the last results that were new, newest last
+    stale_steps: int = 0  # consecutive steps without a new result
     noticed: bool = False
-    limit: int = 0  # the identical limit that applies to the last fingerprint
-    exempt: bool = False  # a poll inside its own deadline
-    polls: Mapping[str, Poll] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -291,18 +335,22 @@ class RunState:
     usage: Usage = field(default_factory=Usage)
     pool: Pool = field(default_factory=Pool)
     calls: Mapping[str, int] = field(default_factory=dict)  # dispatches per tool
+    dispatched: Mapping[str, int] = field(default_factory=dict)  # tool -> last dispatch, ms
     ask: Ask | None = None
     actions: tuple[Action, ...] = ()
+    step_size: int = 0  # how many actions the current step proposed
+    requests: int = 0  # requests and questions to people so far
     closed_step: bool = True  # the current step's actions have entered the progress window
+    grants: tuple[Approval, ...] = ()  # granted for actions that were withdrawn; not consumed
     evaluations: tuple[Evaluation, ...] = ()
     verdicts: Mapping[str, VerdictRecord] = field(default_factory=dict)
     effects: Mapping[str, int] = field(default_factory=dict)  # tool -> seq of its last effect
     seen: Mapping[str, Seen] = field(default_factory=dict)
-    trajectory: Mapping[str, int] = field(default_factory=dict)  # rule -> automaton state
     progress: Progress = field(default_factory=Progress)
     invalid_streak: int = 0
     eval_failures: int = 0
-    bad_outputs: int = 0
+    claimed_seq: int = 0  # the newest claim of being done
+    noted: tuple[str, ...] = ()  # version differences that are in the log already
     waiting_since: int | None = None
     waited_ms: int = 0
     cancel: Cancel | None = None
@@ -310,6 +358,7 @@ class RunState:
     stop: Stop | None = None
     gave_up: str | None = None
     manifest: str | None = None
+    manifest_seq: int = 0
     ended_at: int | None = None
 
     @property

@@ -1,0 +1,154 @@
+"""What an approval is bound to, who may give it, and what a decision does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from holdshort.kernel.canonical import digest_of
+from holdshort.kernel.contract import Contract, ToolTerms
+from holdshort.kernel.observations import Decided
+from holdshort.kernel.state import Action, ActionStatus, Approval, RunState
+
+PRODUCTION = "production"
+
+
+def why_needed(contract: Contract, terms: ToolTerms, environment: str, *, repeat: bool) -> str:
+    """Why a person must decide on a call; empty when nobody must."""
+    if repeat:
+        return "a wanted second effect of an intent that was applied before"
+    if terms.approval:
+        return f"{terms.name} always needs an approval"
+    if (
+        environment == PRODUCTION
+        and terms.has_effect
+        and contract.production_writes_require_approval
+    ):
+        return f"{terms.name} changes something in {PRODUCTION}"
+    return ""
+
+
+def binding(  # noqa: PLR0913 - the fields of the binding are its definition (rules 6)
+    *,
+    run_id: str,
+    environment: str,
+    key: str,
+    arguments_digest: str,
+    tool: str,
+    tool_version: str,
+    tool_digest: str,
+    contract_hash: str,
+) -> str:
+    """The digest an approval is for: change one byte of anything in it and it is another one."""
+    return digest_of(
+        "approval",
+        run_id,
+        environment,
+        key,
+        arguments_digest,
+        tool,
+        tool_version,
+        tool_digest,
+        contract_hash,
+    )
+
+
+def binding_of(state: RunState, action: Action) -> str:
+    """The binding of one action as it stands."""
+    return binding(
+        run_id=state.run_id,
+        environment=state.environment,
+        key=action.key or "",
+        arguments_digest=action.arguments.digest,
+        tool=action.tool,
+        tool_version=action.tool_version,
+        tool_digest=action.tool_digest,
+        contract_hash=state.contract_hash,
+    )
+
+
+def request_id(state: RunState, action: Action, ordinal: int) -> str:
+    """An id of our own: the same request gets the same id after a crash, no other one does."""
+    return digest_of(
+        "request", state.run_id, str(state.step), str(action.index), str(ordinal)
+    )[7:19]
+
+
+class Ruling(StrEnum):
+    """What becomes of a person's decision."""
+
+    ACCEPTED = "accepted"
+    ACKNOWLEDGED = "acknowledged"  # the same decision again
+    CONFLICT = "conflict"  # another decision was first
+    EXPIRED = "expired"
+    UNKNOWN = "unknown"  # no such open request in this run
+    FORBIDDEN = "forbidden"  # this person may not decide
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """The ruling and a sentence for the person."""
+
+    ruling: Ruling
+    message: str
+
+
+def judge(contract: Contract, state: RunState, decided: Decided, now_ms: int) -> Judgement:
+    """Whether a decision on a request of the current step is accepted. First decision wins."""
+    action = find(state, decided.request_id)
+    if action is None or action.approval is None:
+        return _ruling(Ruling.UNKNOWN, f"no open request {decided.request_id}")
+    approval = action.approval
+    if action.status is not ActionStatus.ASKED:
+        return _late(action, decided)
+    if approval.expires_at <= now_ms:
+        return _ruling(Ruling.EXPIRED, f"request {decided.request_id} has expired")
+    if decided.verdict == "approve" and decided.by in approval.granted_by:
+        return _ruling(Ruling.ACKNOWLEDGED, f"{decided.by} has approved already")
+    why_not = _forbidden(contract, state, decided.by)
+    if why_not:
+        return _ruling(Ruling.FORBIDDEN, why_not)
+    return _ruling(Ruling.ACCEPTED, "")
+
+
+def _late(action: Action, decided: Decided) -> Judgement:
+    assert action.approval is not None
+    was = "approved" if action.approval.granted else "rejected"
+    same = (decided.verdict == "approve") == action.approval.granted
+    if same and decided.verdict != "modify":
+        return _ruling(Ruling.ACKNOWLEDGED, f"already {was}")
+    return _ruling(Ruling.CONFLICT, f"conflict: already {was}")
+
+
+def _forbidden(contract: Contract, state: RunState, by: str) -> str:
+    rules = contract.approvals
+    if rules.approvers and by not in rules.approvers:
+        return f"{by} is not an approver of this contract (approvers: {', '.join(rules.approvers)})"
+    if rules.separation_of_duties and by == state.started_by:
+        return f"{by} started this run; separation of duties asks for another person"
+    return ""
+
+
+def modification_approves(contract: Contract) -> bool:
+    """Whether changed arguments count as approved by whoever changed them (rules 6)."""
+    return contract.approvals.quorum == 1 and not contract.approvals.separation_of_duties
+
+
+def find(state: RunState, request_id_: str) -> Action | None:
+    """The action of the current step that a request is about."""
+    for action in state.actions:
+        if action.approval is not None and action.approval.request_id == request_id_:
+            return action
+    return None
+
+
+def usable_grant(state: RunState, bound_to: str, now_ms: int) -> Approval | None:
+    """A granted, unused, unexpired approval of a withdrawn action with this very binding."""
+    for grant in state.grants:
+        if grant.binding == bound_to and grant.expires_at > now_ms:
+            return grant
+    return None
+
+
+def _ruling(ruling: Ruling, message: str) -> Judgement:
+    return Judgement(ruling=ruling, message=message)

@@ -1,0 +1,117 @@
+"""Signs that a run goes round in circles: fingerprints, repeats, cycles, no new evidence.
+
+Fingerprints are digests; no argument, result or secret is in them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from holdshort.kernel.canonical import digest_of
+from holdshort.kernel.contract import Contract, ProgressKind
+from holdshort.kernel.state import Action, Progress, RunState
+from holdshort.kernel.values import changed
+
+WINDOW: Final = 64
+"""Fingerprints and results kept; the contract bounds period x laps by it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sign:
+    """Which rule says that the run is stuck, and the numbers that show it."""
+
+    name: str
+    count: int
+    limit: int
+    fingerprint: str
+
+
+def fingerprint(actions: tuple[Action, ...]) -> str:
+    """What one step did, as a digest of its ordered actions; empty when it did nothing."""
+    parts: list[str] = []
+    for action in actions:
+        if action.signature is not None:
+            parts += (action.tool, action.arguments.digest, action.signature)
+    return digest_of("step", *parts)[7:23] if parts else ""
+
+
+def advanced(progress: Progress, actions: tuple[Action, ...], now_ms: int) -> Progress:
+    """The progress memory after a step whose actions are all closed."""
+    print_ = fingerprint(actions)
+    if not print_:
+        return progress
+    same = bool(progress.window) and progress.window[-1] == print_
+    news = _new_results(progress, actions)
+    return changed(
+        progress,
+        streak=progress.streak + 1 if same else 1,
+        streak_since=progress.streak_since if same else now_ms,
+        window=(*progress.window, print_)[-WINDOW:],
+        seen=(*progress.seen, *news)[-WINDOW:] if news else progress.seen,
+        stale_steps=0 if news else progress.stale_steps + 1,
+    )
+
+
+def _new_results(progress: Progress, actions: tuple[Action, ...]) -> tuple[str, ...]:
+    news: list[str] = []
+    for action in actions:
+        signature = action.signature
+        if signature is None or signature.startswith("error:"):
+            continue
+        mark = f"{action.tool}:{signature[7:23]}"
+        if mark not in progress.seen and mark not in news:
+            news.append(mark)
+    return tuple(news)
+
+
+def stuck(contract: Contract, state: RunState, now_ms: int, *, ahead: int = 0) -> Sign | None:
+    """The first sign that has reached its limit; with `ahead=1`, one turn before it would."""
+    progress, rules = state.progress, contract.progress
+    if not progress.window or all(a.signature is None for a in state.actions):
+        return None
+    last = progress.window[-1]
+    limit = _identical_limit(contract, state)
+    if progress.streak + ahead >= limit and not _poll_allows(contract, state, now_ms):
+        return Sign(name="identical", count=progress.streak, limit=limit, fingerprint=last)
+    for period in range(2, rules.cycle_period_max + 1):
+        length = period * rules.cycle_laps - ahead
+        if _cycles(progress.window, period, length):
+            return Sign(name="cycle", count=period, limit=rules.cycle_laps, fingerprint=last)
+    stale = rules.no_new_evidence_steps
+    if stale is not None and progress.stale_steps + ahead >= stale:
+        return Sign(
+            name="no_new_evidence", count=progress.stale_steps, limit=stale, fingerprint=last
+        )
+    return None
+
+
+def _identical_limit(contract: Contract, state: RunState) -> int:
+    limits = [contract.progress.identical_limit]
+    own = [
+        terms.progress.identical_limit
+        for action in state.actions
+        if (terms := contract.terms(action.tool)) and terms.progress.identical_limit
+    ]
+    return min(own) if own else limits[0]
+
+
+def _poll_allows(contract: Contract, state: RunState, now_ms: int) -> bool:
+    """A step of nothing but polls may repeat the same answer until the polls' own deadline."""
+    for action in state.actions:
+        terms = contract.terms(action.tool)
+        if terms is None or terms.progress.kind is not ProgressKind.POLL:
+            return False
+        deadline = terms.progress.deadline_ms
+        if deadline is None or now_ms - state.progress.streak_since >= deadline:
+            return False
+    return bool(state.actions)
+
+
+def _cycles(window: tuple[str, ...], period: int, length: int) -> bool:
+    if length > len(window) or length <= period:
+        return False
+    tail = window[-length:]
+    if any(tail[i] != tail[i - period] for i in range(period, length)):
+        return False
+    return len(set(tail)) > 1
