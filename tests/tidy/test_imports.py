@@ -14,10 +14,11 @@ from tests.tidy import tree
 # Installed packages, and the only places that may import them. One file each, but for those that
 # are the language of their folder.
 PLACES = {
-    "anyio": ("runner/", "adapters/", "app/"),
+    "anyio": ("runner/", "adapters/", "app/", "sim/", "stores/"),
     "apsw": ("stores/",),
     "jsonschema_rs": (),
     "pydantic": (),
+    "pydantic_core": (),
     "rich": ("cli/",),
     "ruamel": ("contract/",),
     "typer": ("cli/",),
