@@ -22,6 +22,7 @@ PLACES = {
     "rich": ("cli/",),
     "ruamel": ("contract/",),
     "typer": ("cli/",),
+    "typing_extensions": ("adapters/",),
     "uuid_utils": (),
 }
 WHOLE_FOLDER = {"anyio", "rich", "typer"}
