@@ -138,9 +138,7 @@ def _terms(
     """The definition with the contract's rule for it applied; the rule wins where it speaks."""
     rule = rule_of(document, tool.name)
     never = (
-        retry.never_retry_on
-        | tool.never_retry_on
-        | error_classes(rule.get("neverRetryOn", []))
+        retry.never_retry_on | tool.never_retry_on | error_classes(rule.get("neverRetryOn", []))
     )
     environments = rule.get("environments", tool.environments)
     timeout = rule.get("timeoutSeconds")
@@ -170,6 +168,7 @@ def _terms(
         state_version=tool.state_version,
         key_retention_ms=tool.offer.key_retention_ms,
         bound_ms=tool.offer.bound_ms,
+        tombstones=tool.offer.seal == "tombstone",
         reversible=tool.reversible,
         blast_radius=tool.blast_radius,
         rollback=tool.compensation,

@@ -172,7 +172,7 @@ def _retries(
         *tool.never_retry_on,
         ErrorClass.CANCELLED,
     }
-    own = rule["retryOn"] if "retryOn" in rule else tool.retry_on or ()
+    own = rule.get("retryOn", tool.retry_on or ())
     for name in sorted(set(own) & never):
         found.add(
             "HS1510",
@@ -194,7 +194,7 @@ def _declaration(
         found.add(
             "HS1513",
             path,
-            f"the receiver of {tool.name} has no look-up, so seal, bound and cas count for nothing",
+            f"the receiver of {tool.name} has no look-up, so its other offers count for nothing",
             fix="declare lookup, or remove the other offers",
             severity=Severity.WARNING,
         )
@@ -228,7 +228,10 @@ def _rule_fits(
         )
     watch = rule.get("progress", {}).get("poll", {}).get("watch")
     results = _properties(tool.output_schema)
-    places = ((watch, f"spec.toolRules.{tool.name}.progress.poll.watch"), (tool.state_version, path))
+    places = (
+        (watch, f"spec.toolRules.{tool.name}.progress.poll.watch"),
+        (tool.state_version, path),
+    )
     for name, place in places:
         if name is not None and results and name not in results:
             message = f"{name} is no field of the result of {tool.name}"

@@ -1,4 +1,4 @@
-"""A tool's declaration as data: what the decorator makes, what a document gives, what is stored."""
+"""A tool's declaration as data: what the decorator makes, a document gives, a store keeps."""
 
 from __future__ import annotations
 

@@ -98,11 +98,16 @@ NOWHERE: Final = Place(0, 0)
 class Findings:
     """Collects findings about one file; after 200 it stops listening."""
 
-    def __init__(self, file: str, lines: tuple[str, ...] = ()) -> None:
+    def __init__(self, file: str, text: str = "") -> None:
         self.file = file
         self.places: dict[str, Place] = {}
-        self._lines = lines
+        self._lines: tuple[str, ...] = ()
+        self.set_lines(text)
         self._found: list[Finding] = []
+
+    def set_lines(self, text: str) -> None:
+        """The text that excerpts are taken from."""
+        self._lines = tuple(text.splitlines())
 
     def add(  # noqa: PLR0913 - a finding has these parts
         self,
@@ -162,9 +167,7 @@ class Findings:
 
 def inert(text: str) -> str:
     """`text` with everything that could move a cursor or hide words written as an escape."""
-    return "".join(
-        c if c.isprintable() else c.encode("unicode_escape").decode() for c in text
-    )
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def quoted(value: object) -> str:

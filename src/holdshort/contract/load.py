@@ -15,9 +15,10 @@ from holdshort.contract.contradictions import check_contradictions
 from holdshort.contract.document import ContractDocument
 from holdshort.contract.fields import API_VERSIONS, CONTRACT
 from holdshort.contract.findings import ContractInvalid, Finding, Findings, Place
-from holdshort.contract.reader import TEXT_BYTES_MAX, Node, NodeKind, read_tree
+from holdshort.contract.reader import TEXT_BYTES_MAX, NodeKind, read_tree
+from holdshort.contract.scalars import Wrong
 from holdshort.contract.shapes import Shape
-from holdshort.contract.validate import Wrong, read
+from holdshort.contract.validate import read
 from holdshort.kernel.canonical import Json
 from holdshort.kernel.contract import (
     ApprovalRules,
@@ -43,7 +44,7 @@ class Loaded:
     file: str
     document: ContractDocument | None
     findings: tuple[Finding, ...]
-    lines: tuple[str, ...] = field(default=(), repr=False)
+    text: str = field(default="", repr=False)
     places: Mapping[str, Place] = field(default_factory=dict, repr=False)
 
     def require(self) -> ContractDocument:
@@ -54,7 +55,7 @@ class Loaded:
 
     def more_findings(self) -> Findings:
         """An empty collector that knows the places of this text."""
-        found = Findings(self.file, self.lines)
+        found = Findings(self.file, self.text)
         found.places.update(self.places)
         return found
 
@@ -70,8 +71,8 @@ def load_file(path: Path) -> Loaded:
 
 def load_text(text: str, *, file: str = CONTRACT_FILE) -> Loaded:
     """Load the contract in `text`. Never raises for what the text holds."""
-    lines = tuple(text.removeprefix("\ufeff").splitlines())
-    found = Findings(file, lines)
+    text = text.removeprefix("\ufeff")
+    found = Findings(file, text)
     plain = read_plain(text, CONTRACT, found)
     if isinstance(plain, dict):
         check_contradictions(plain, found)
@@ -82,7 +83,7 @@ def load_text(text: str, *, file: str = CONTRACT_FILE) -> Loaded:
         file=file,
         document=document,
         findings=found.sorted(),
-        lines=lines,
+        text=text,
         places=found.places,
     )
 
@@ -106,18 +107,12 @@ def read_text(path: Path, found: Findings) -> str | None:
 
 def read_plain(text: str, shape: Shape, found: Findings) -> object:
     """`text` read as YAML and held against `shape`; `Wrong` when it is not usable at all."""
-    root = read_tree(text.removeprefix("\ufeff"), found)
+    root = read_tree(text, found)
     if found.blocked:
         return Wrong
     if root is None or (root.kind is NodeKind.NULL and not root.text):
-        empty = Node(kind=NodeKind.NULL, place=Place(1, 1))
-        found.add(
-            "HS1011",
-            "",
-            "the document is empty",
-            fix="write apiVersion, kind, metadata and spec",
-            place=empty.place,
-        )
+        fix = "write apiVersion, kind, metadata and spec"
+        found.add("HS1011", "", "the document is empty", fix=fix, place=Place(1, 1))
         return Wrong
     return read(root, shape, "", found)
 

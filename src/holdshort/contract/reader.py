@@ -80,7 +80,7 @@ class Node:
                 return quoted(self.text).strip('"')
 
 
-class _Refused(Exception):  # noqa: N818 - a private signal, not an error people see
+class _Refused(Exception):
     """The text was refused; the finding is recorded."""
 
 

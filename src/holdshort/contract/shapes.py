@@ -137,8 +137,8 @@ class OneOf:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Anything:
-    """Any JSON value."""
+class JsonObject:
+    """A JSON object of any content, such as a JSON Schema."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,7 +160,7 @@ Shape = (
     | Named
     | Block
     | OneOf
-    | Anything
+    | JsonObject
     | Words
 )
 
@@ -175,7 +175,7 @@ def names(*, least: int = 0, single: bool = False) -> Many:
     return Many(item=a_name(), least=least, single=single)
 
 
-def says(shape: Shape) -> str:  # noqa: PLR0911 - one line a shape
+def says(shape: Shape) -> str:
     """What is allowed, for a message."""
     match shape:
         case Text():
@@ -198,7 +198,7 @@ def says(shape: Shape) -> str:  # noqa: PLR0911 - one line a shape
         case OneOf():
             words = ", ".join([*shape.bare, *(f"{{{form}: …}}" for form in shape.forms)])
             return f"one of {words}"
-        case Anything():
-            return "a JSON value"
+        case JsonObject():
+            return "a JSON object"
         case Named() | Block() | Words():
             return "a mapping"

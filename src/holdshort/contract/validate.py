@@ -5,25 +5,29 @@ A value that is wrong is left out, so that one pass finds everything that is wro
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
-from decimal import Decimal
-from functools import cache
 from typing import Final
 
 from holdshort.contract.findings import Findings, did_you_mean, nearest, quoted
 from holdshort.contract.reader import Node, NodeKind
+from holdshort.contract.scalars import (
+    Wrong,
+    choice,
+    flag,
+    money,
+    seconds,
+    text,
+    whole,
+    wrong_type,
+)
 from holdshort.contract.shapes import (
-    MONEY_MAX,
-    MONEY_PLACES_MAX,
-    SECONDS_MAX,
     Absent,
-    Anything,
     Block,
     Choice,
     Exactly,
     Field,
     Flag,
+    JsonObject,
     Many,
     Money,
     Named,
@@ -36,14 +40,6 @@ from holdshort.contract.shapes import (
     a_name,
     says,
 )
-from holdshort.kernel.canonical import decimal_text
-
-_NUMBERS: Final = (NodeKind.INTEGER, NodeKind.NUMBER)
-_MILLI: Final = 3
-_DECIMAL: Final = re.compile(r"[0-9]{1,12}(\.[0-9]{1,12})?\Z")
-
-Wrong = Absent.OMITTED
-"""What a reader gives for a value that is not usable; a finding says why."""
 
 
 def read(node: Node, shape: Shape, path: str, found: Findings) -> object:
@@ -53,130 +49,12 @@ def read(node: Node, shape: Shape, path: str, found: Findings) -> object:
     return reader(node, shape, path, found)
 
 
-def _wrong_type(node: Node, shape: Shape, path: str, found: Findings) -> object:
-    found.add(
-        "HS1103",
-        path,
-        f"expected {says(shape)}, found {node.described()}",
-        fix=f"write {says(shape)}",
-        place=node.place,
-    )
-    return Wrong
-
-
-def _out_of_range(node: Node, shape: Shape, path: str, found: Findings) -> object:
-    found.add(
-        "HS1104",
-        path,
-        f"expected {says(shape)}, found {node.described()}",
-        fix=f"write {says(shape)}",
-        place=node.place,
-    )
-    return Wrong
-
-
-def _text(node: Node, shape: Text, path: str, found: Findings) -> object:
-    if node.kind is not NodeKind.TEXT:
-        return _wrong_type(node, shape, path, found)
-    if len(node.text) > shape.longest:
-        found.add(
-            "HS1112",
-            path,
-            f"{len(node.text):,} characters, {shape.longest:,} are allowed",
-            fix="shorten the text",
-            place=node.place,
-        )
-        return Wrong
-    if shape.pattern and not _compiled(shape.pattern).fullmatch(node.text):
-        code = "HS1106" if not node.text.strip() else "HS1108"
-        message = f"expected {shape.says}, found {quoted(node.text)}"
-        found.add(code, path, message, fix=f"write {shape.says}", place=node.place)
-        return Wrong
-    if any("\ud800" <= c <= "\udfff" for c in node.text):
-        found.add(
-            "HS1113",
-            path,
-            "the text holds a lone surrogate, which no file can carry",
-            fix="remove the escape that makes it",
-            place=node.place,
-        )
-        return Wrong
-    return node.text
-
-
-@cache
-def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern)
-
-
-def _whole(node: Node, shape: Whole, path: str, found: Findings) -> object:
-    if node.kind is not NodeKind.INTEGER:
-        return _wrong_type(node, shape, path, found)
-    assert isinstance(node.scalar, int | Decimal)
-    if not shape.least <= node.scalar <= shape.most:
-        return _out_of_range(node, shape, path, found)
-    return int(node.scalar)
-
-
-def _seconds(node: Node, shape: Seconds, path: str, found: Findings) -> object:
-    if node.kind not in _NUMBERS:
-        return _wrong_type(node, shape, path, found)
-    value = Decimal(str(node.scalar))
-    if value > SECONDS_MAX or value < 0 or (value == 0 and not shape.zero):
-        return _out_of_range(node, shape, path, found)
-    if value != round(value, _MILLI):
-        return _out_of_range(node, shape, path, found)
-    return int(value) if value == int(value) else float(value)
-
-
-def _money(node: Node, shape: Money, path: str, found: Findings) -> object:
-    is_decimal_text = node.kind is NodeKind.TEXT and _DECIMAL.match(node.text)
-    if node.kind not in _NUMBERS and not is_decimal_text:
-        return _wrong_type(node, shape, path, found)
-    value = Decimal(node.text)
-    if not 0 <= value <= MONEY_MAX or value != round(value, MONEY_PLACES_MAX):
-        return _out_of_range(node, shape, path, found)
-    return decimal_text(value)
-
-
-def _flag(node: Node, shape: Flag, path: str, found: Findings) -> object:
-    if node.kind is not NodeKind.FLAG:
-        return _wrong_type(node, shape, path, found)
-    if shape.only is not None and node.scalar is not shape.only:
-        allowed = says(shape)
-        found.add(
-            shape.code,
-            path,
-            f"only {allowed} is allowed, found {node.described()}",
-            fix=f"write {allowed}, or remove the field",
-            place=node.place,
-        )
-        return Wrong
-    return node.scalar
-
-
-def _choice(node: Node, shape: Choice, path: str, found: Findings) -> object:
-    if node.kind is not NodeKind.TEXT:
-        return _wrong_type(node, shape, path, found)
-    if node.text in shape.options:
-        return str(node.text)
-    near = nearest(node.text, shape.options) or shape.options[0]
-    found.add(
-        shape.contrary_code if node.text in shape.contrary else shape.code,
-        path,
-        f"{quoted(node.text)} is not {says(shape)}{did_you_mean(node.text, shape.options)}",
-        fix=f"write {near}" if len(shape.options) == 1 else f"write {says(shape)}",
-        place=node.place,
-    )
-    return Wrong
-
-
 def _many(node: Node, shape: Many, path: str, found: Findings) -> object:
     if shape.single and node.kind is NodeKind.TEXT:
         value = read(node, shape.item, path, found)
         return Wrong if value is Wrong else [value]
     if node.kind is not NodeKind.LIST:
-        return _wrong_type(node, shape, path, found)
+        return wrong_type(node, shape, path, found)
     if not shape.least <= len(node.items) <= shape.most:
         few = len(node.items) < shape.least
         found.add(
@@ -230,7 +108,7 @@ def _exactly(node: Node, shape: Exactly, path: str, found: Findings) -> object:
 
 def _named(node: Node, shape: Named, path: str, found: Findings) -> object:
     if node.kind is not NodeKind.MAP:
-        return _wrong_type(node, shape, path, found)
+        return wrong_type(node, shape, path, found)
     if len(node.entries) > shape.most:
         found.add(
             "HS1104",
@@ -244,7 +122,7 @@ def _named(node: Node, shape: Named, path: str, found: Findings) -> object:
     for name, child in node.entries.items():
         key = Node(kind=NodeKind.TEXT, place=node.keys[name], text=name, scalar=name)
         at = f"{path}.{name}"
-        if _text(key, a_name(), path, found) is Wrong:
+        if text(key, a_name(), path, found) is Wrong:
             continue
         found.places[at] = key.place
         value = read(child, shape.item, at, found)
@@ -255,7 +133,7 @@ def _named(node: Node, shape: Named, path: str, found: Findings) -> object:
 
 def _block(node: Node, shape: Block, path: str, found: Findings) -> object:
     if node.kind is not NodeKind.MAP:
-        return _wrong_type(node, shape, path, found)
+        return wrong_type(node, shape, path, found)
     known = {entry.name: entry for entry in shape.fields}
     for name in node.entries:
         if name not in known:
@@ -289,9 +167,7 @@ def _not_accepted(node: Node, entry: Field, at: str, found: Findings) -> None:
     if entry.misplaced:
         message = f"{entry.name} has no meaning for this kind of progress rule"
         fix = f"remove {entry.name}, or write it under progress: {{poll: …}}"
-    found.add(
-        entry.not_yet or entry.misplaced, at, message, fix=fix, place=node.keys[entry.name]
-    )
+    found.add(entry.not_yet or entry.misplaced, at, message, fix=fix, place=node.keys[entry.name])
 
 
 def _missing(entry: Field, path: str, at: str, found: Findings) -> None:
@@ -346,7 +222,7 @@ def _one_of(node: Node, shape: OneOf, path: str, found: Findings) -> object:
         )
         return Wrong
     if node.kind is not NodeKind.MAP:
-        return _wrong_type(node, shape, path, found)
+        return wrong_type(node, shape, path, found)
     name = next(iter(node.entries), "")
     if len(node.entries) != 1 or name not in shape.forms:
         hint = did_you_mean(name, shape.forms)
@@ -365,15 +241,21 @@ def _one_of(node: Node, shape: OneOf, path: str, found: Findings) -> object:
     return Wrong if value is Wrong else {name: value}
 
 
-def _anything(node: Node, _shape: Anything, _path: str, _found: Findings) -> object:
+def _json_object(node: Node, shape: JsonObject, path: str, found: Findings) -> object:
+    if node.kind is not NodeKind.MAP:
+        return wrong_type(node, shape, path, found)
+    return _any_json(node)
+
+
+def _any_json(node: Node) -> object:
     match node.kind:
         case NodeKind.MAP:
-            return {k: _anything(v, _shape, _path, _found) for k, v in node.entries.items()}
+            return {name: _any_json(child) for name, child in node.entries.items()}
         case NodeKind.LIST:
-            return [_anything(item, _shape, _path, _found) for item in node.items]
-        case NodeKind.INTEGER:
-            return int(node.text) if isinstance(node.scalar, int) else float(node.text)
-        case NodeKind.NUMBER:
+            return [_any_json(item) for item in node.items]
+        case NodeKind.INTEGER if isinstance(node.scalar, int):
+            return node.scalar
+        case NodeKind.INTEGER | NodeKind.NUMBER:
             return float(node.text)
         case _:
             return node.scalar
@@ -381,26 +263,26 @@ def _anything(node: Node, _shape: Anything, _path: str, _found: Findings) -> obj
 
 def _words(node: Node, shape: Words, path: str, found: Findings) -> object:
     if node.kind is not NodeKind.MAP:
-        return _wrong_type(node, shape, path, found)
-    text = Text(longest=shape.longest)
+        return wrong_type(node, shape, path, found)
+    word = Text(longest=shape.longest)
     values = {
-        name: read(child, text, f"{path}.{name}", found) for name, child in node.entries.items()
+        name: read(child, word, f"{path}.{name}", found) for name, child in node.entries.items()
     }
     return {name: value for name, value in values.items() if value is not Wrong}
 
 
 _READERS: Final[Mapping[type, Callable[..., object]]] = {
-    Text: _text,
-    Whole: _whole,
-    Seconds: _seconds,
-    Money: _money,
-    Flag: _flag,
-    Choice: _choice,
+    Text: text,
+    Whole: whole,
+    Seconds: seconds,
+    Money: money,
+    Flag: flag,
+    Choice: choice,
     Many: _many,
     Exactly: _exactly,
     Named: _named,
     Block: _block,
     OneOf: _one_of,
-    Anything: _anything,
+    JsonObject: _json_object,
     Words: _words,
 }
