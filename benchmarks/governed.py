@@ -86,7 +86,7 @@ class Stopwatch:
         return hs.Proposal(calls=(call,))
 
     def leave(self) -> None:
-        """Die like a killed process; one that only came for this question says how long it took."""
+        """Die like a killed process; who came for this question only says how long it took."""
         if len(self.taken) == 1:
             print(self.taken[0], flush=True)
         os._exit(0)
