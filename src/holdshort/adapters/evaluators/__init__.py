@@ -1,2 +1,1 @@
-"""Evaluators: what judges.
-"""
+"""Evaluators: what judges."""

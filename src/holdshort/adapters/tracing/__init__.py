@@ -1,2 +1,1 @@
-"""Tracing: what watches.
-"""
+"""Tracing: what watches."""
