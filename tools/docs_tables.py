@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
+import docs_cli
 import docs_contract
 import holdshort
 from holdshort.contract.catalogue import CATALOGUE
@@ -131,12 +132,26 @@ def contract() -> list[str]:
     ]
 
 
+def commands() -> list[str]:
+    """The page of the command line."""
+    return [
+        "# Commands",
+        "",
+        "What a command's end means to a script: [exit codes](exit-codes.md). Every command takes:",
+        "",
+        *table(("option", "says"), docs_cli.common()),
+        "",
+        *table(("command", "does", "takes"), docs_cli.rows()),
+    ]
+
+
 PAGES: dict[str, Callable[[], list[str]]] = {
     "transitions.md": transitions,
     "events.md": events,
     "errors.md": errors,
     "contract.md": contract,
     "findings.md": findings,
+    "commands.md": commands,
 }
 
 
