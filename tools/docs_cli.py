@@ -18,11 +18,10 @@ def commands() -> Mapping[str, typer.core.TyperCommand]:
 
 def written(option: typer.core.TyperOption | typer.core.TyperArgument) -> str:
     """An argument or option as one types it."""
-    metavar = option.metavar or ""
+    value = option.metavar or option.name.upper()
     if option.param_type_name == "argument":
-        return f"`{metavar or option.name.upper()}`"
-    value = "" if option.is_flag else f" {metavar or str(option.type.name).upper()}"
-    return f"`{option.opts[0]}{value}`"
+        return f"`{value}`"
+    return f"`{option.opts[0]}`" if option.is_flag else f"`{option.opts[0]} {value}`"
 
 
 def own(command: typer.core.TyperCommand) -> Iterator[str]:

@@ -137,7 +137,7 @@ def commands() -> list[str]:
     return [
         "# Commands",
         "",
-        "What a command's end means to a script: [exit codes](exit-codes.md). Every command takes:",
+        "What its end means to a script: [exit codes](exit-codes.md). Every command takes:",
         "",
         *table(("option", "says"), docs_cli.common()),
         "",
