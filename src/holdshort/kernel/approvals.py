@@ -69,9 +69,9 @@ def binding_of(state: RunState, action: Action) -> str:
 
 def request_id(state: RunState, action: Action, ordinal: int) -> str:
     """An id of our own: the same request gets the same id after a crash, no other one does."""
-    return digest_of(
-        "request", state.run_id, str(state.step), str(action.index), str(ordinal)
-    )[7:19]
+    return digest_of("request", state.run_id, str(state.step), str(action.index), str(ordinal))[
+        7:19
+    ]
 
 
 class Ruling(StrEnum):
@@ -123,7 +123,9 @@ def _late(action: Action, decided: Decided) -> Judgement:
 def _forbidden(contract: Contract, state: RunState, by: str) -> str:
     rules = contract.approvals
     if rules.approvers and by not in rules.approvers:
-        return f"{by} is not an approver of this contract (approvers: {', '.join(rules.approvers)})"
+        return (
+            f"{by} is not an approver of this contract (approvers: {', '.join(rules.approvers)})"
+        )
     if rules.separation_of_duties and by == state.started_by:
         return f"{by} started this run; separation of duties asks for another person"
     return ""

@@ -12,7 +12,7 @@ from decimal import Decimal
 
 from holdshort.kernel.canonical import decimal_text
 from holdshort.kernel.contract import Contract
-from holdshort.kernel.state import Action, RunState, Usage
+from holdshort.kernel.state import Action, RunState
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,9 +58,7 @@ def dispatch_exceeds(
         terms = contract.tools[tool]
         used = state.calls.get(tool, 0)
         if terms.calls_max is not None and used + count > terms.calls_max:
-            return _excess(
-                f"tool_calls.{tool}", count, terms.calls_max - used, terms.calls_max
-            )
+            return _excess(f"tool_calls.{tool}", count, terms.calls_max - used, terms.calls_max)
         cost += terms.cost_usd * count
     return _cost_exceeds(contract, state, cost)
 
@@ -102,4 +100,3 @@ def deadline_of(contract: Contract, state: RunState, now_ms: int) -> int:
         return state.deadline_at
     waiting = now_ms - state.waiting_since if state.waiting_since is not None else 0
     return state.deadline_at + state.waited_ms + max(waiting, 0)
-

@@ -6,20 +6,43 @@ RFC 8785 with exact integers of any size. Money is a decimal string, never a flo
 from __future__ import annotations
 
 import base64
-import hashlib
 import json
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Final
 
+from holdshort.kernel.digests import GENESIS, commitment, digest_of, framed, link, sha256_name
 from holdshort.kernel.errors import InvalidValue
+from holdshort.kernel.numbers import decimal_text, float_text
+
+__all__ = [
+    "GENESIS",
+    "MARK",
+    "Body",
+    "Json",
+    "canonical_text",
+    "commitment",
+    "decimal_text",
+    "digest_of",
+    "float_text",
+    "framed",
+    "link",
+    "sha256_name",
+]
+
 
 MARK: Final = "$hs"
-GENESIS: Final = bytes(32)
+
+
 _INLINE_BYTES_MAX: Final = 8192
+
+
 _DEPTH_MAX: Final = 200
+
+
 _MARK_ESCAPE: Final = "$hs:"
+
 
 # The C encoder of the standard library already escapes strings as RFC 8785 asks.
 _quote: Final[Callable[[str], str]] = json.encoder.encode_basestring
@@ -223,84 +246,3 @@ def _number(value: float, path: str, *, lenient: bool) -> str:
         raise InvalidValue(f"{path or 'value'}: {value!r} is not a JSON number")
     name = "nan" if math.isnan(value) else ("inf" if value > 0 else "-inf")
     return f'{{"{MARK}":"{name}"}}'
-
-
-def float_text(value: float) -> str:
-    """A finite float as ECMAScript writes it; integral floats as integers, -0 as 0."""
-    if value == int(value) and abs(value) < 1e21:  # noqa: PLR2004 - ECMAScript's own bound
-        return str(int(value))
-    mantissa, _, exponent = repr(value).partition("e")
-    sign = "-" if mantissa.startswith("-") else ""
-    whole, _, fraction = mantissa.lstrip("-").partition(".")
-    fraction = "" if fraction == "0" else fraction
-    digits = (whole + fraction).lstrip("0")
-    leading = len(whole + fraction) - len(digits)
-    point = len(whole) - leading + int(exponent or 0)
-    digits = digits.rstrip("0")
-    return sign + _place_point(digits, point)
-
-
-def _place_point(digits: str, point: int) -> str:
-    """ECMAScript Number::toString: `point` digits stand before the decimal point."""
-    count = len(digits)
-    if count <= point <= 21:  # noqa: PLR2004 - ECMAScript's own bound
-        return digits + "0" * (point - count)
-    if 0 < point <= 21:  # noqa: PLR2004 - ECMAScript's own bound
-        return f"{digits[:point]}.{digits[point:]}"
-    if -6 < point <= 0:  # noqa: PLR2004 - ECMAScript's own bound
-        return "0." + "0" * -point + digits
-    exponent = point - 1
-    body = digits if count == 1 else f"{digits[0]}.{digits[1:]}"
-    return f"{body}e{'+' if exponent >= 0 else '-'}{abs(exponent)}"
-
-
-def decimal_text(value: Decimal) -> str:
-    """Money as plain decimal text without an exponent; trailing zeros of a fraction go."""
-    if not value.is_finite():
-        raise InvalidValue(f"{value} is not an amount")
-    text = format(value, "f")
-    if "." in text:
-        text = text.rstrip("0").rstrip(".")
-    return "0" if text in ("-0", "") else text
-
-
-def sha256_name(raw: bytes) -> str:
-    """`sha256:` and the hexadecimal digest of `raw`."""
-    return "sha256:" + hashlib.sha256(raw).hexdigest()
-
-
-def framed(fields: Iterable[bytes]) -> bytes:
-    """Length-prefixed concatenation: two different lists never give the same bytes."""
-    parts: list[bytes] = []
-    for field in fields:
-        parts.append(len(field).to_bytes(8, "big"))
-        parts.append(field)
-    return b"".join(parts)
-
-
-def digest_of(*fields: str) -> str:
-    """`sha256:…` over length-prefixed text fields, under the tag `hs1`."""
-    return sha256_name(framed([b"hs1", *(field.encode() for field in fields)]))
-
-
-def commitment(salt: bytes, body: bytes) -> bytes:
-    """The salted digest of an event's body: the body can be erased, the chain stays whole."""
-    return hashlib.sha256(salt + body).digest()
-
-
-def link(  # noqa: PLR0913 - the six fields of a link are its definition
-    previous: bytes, run_id: str, seq: int, epoch: int, kind: str, committed: bytes
-) -> bytes:
-    """The chain hash of one event: SHA-256 over its length-prefixed fields."""
-    return hashlib.sha256(
-        framed(
-            [
-                previous,
-                run_id.encode(),
-                seq.to_bytes(8, "big"),
-                epoch.to_bytes(8, "big"),
-                kind.encode(),
-                committed,
-            ]
-        )
-    ).digest()

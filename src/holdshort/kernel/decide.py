@@ -10,16 +10,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from holdshort.kernel import budgets, dispatch, progress, reconcile, trajectory
+from holdshort.kernel import budgets, dispatch, progress
 from holdshort.kernel import events as ev
 from holdshort.kernel.canonical import Json
 from holdshort.kernel.commands import AskAgent, Await, Finish, Park, Sleep
 from holdshort.kernel.contract import Contract
 from holdshort.kernel.decision import Decision
+from holdshort.kernel.ending import drain, running, stop_now
 from holdshort.kernel.errors import IllegalTransition
-from holdshort.kernel.state import Action, ActionStatus, Phase, RunState, StopReason
+from holdshort.kernel.permission import allowed
+from holdshort.kernel.state import ActionStatus, Phase, RunState, StopReason
 from holdshort.kernel.verify import verification
-
 
 Rule = Callable[[Contract, RunState, int], Decision | None]
 
@@ -43,7 +44,7 @@ def cancelled(contract: Contract, state: RunState, now_ms: int) -> Decision | No
     if state.cancel is None:
         return None
     if state.outstanding:
-        return _drain(contract, state, now_ms)
+        return drain(contract, state, now_ms)
     end = ev.RunCancelled(at=now_ms, by=state.cancel.by, applied=tuple(sorted(state.effects)))
     return Decision(record=(end,), command=Finish())
 
@@ -51,10 +52,10 @@ def cancelled(contract: Contract, state: RunState, now_ms: int) -> Decision | No
 def unknown_outcome(contract: Contract, state: RunState, now_ms: int) -> Decision | None:
     """An effect that may have happened is resolved before anything else is decided."""
     if any(a.status in _UNRESOLVED for a in state.actions):
-        return _drain(contract, state, now_ms)
+        return drain(contract, state, now_ms)
     given_up = [a for a in state.actions if a.unresolved]
     if given_up and state.stop is None:
-        return _stop(
+        return stop_now(
             state,
             now_ms,
             StopReason.BLOCKED,
@@ -68,41 +69,14 @@ def unknown_outcome(contract: Contract, state: RunState, now_ms: int) -> Decisio
 _UNRESOLVED: Final = (ActionStatus.UNKNOWN, ActionStatus.LOOKING, ActionStatus.QUESTION)
 
 
-def _drain(contract: Contract, state: RunState, now_ms: int) -> Decision | None:
-    """Wait for what is running, then find out what is unknown; a person comes last."""
-    if _running(state):
-        return Decision(record=(), command=Await())
-    return reconcile.next_step(contract, state, now_ms)
-
-
-def _running(state: RunState) -> bool:
-    return (
-        any(a.status.attempt_open for a in state.actions)
-        or (state.ask is not None and state.ask.open)
-        or bool(state.evaluations)
-    )
-
-
 def stopping(contract: Contract, state: RunState, now_ms: int) -> Decision | None:
     """A run that must end starts nothing new, drains, and ends for the reason that was due."""
     if state.stop is None:
         return None
     if state.outstanding:
-        return _drain(contract, state, now_ms)
+        return drain(contract, state, now_ms)
     end = ev.RunFailed(at=now_ms, reason=state.stop.reason, detail=state.stop.detail)
     return Decision(record=(end,), command=Finish())
-
-
-def _stop(state: RunState, now_ms: int, reason: StopReason, **detail: object) -> Decision:
-    """End now when nothing is outstanding, else make the reason durable and drain."""
-    text = Json.of(detail)
-    if not state.outstanding:
-        end = ev.RunFailed(at=now_ms, reason=reason, detail=text)
-        return Decision(record=(end,), command=Finish())
-    due = ev.StopDue(at=now_ms, reason=reason, detail=text)
-    # With nothing running, a sleep of no length means: decide again.
-    command = Await() if _running(state) else Sleep(until=now_ms)
-    return Decision(record=(due,), command=command)
 
 
 def deadline(contract: Contract, state: RunState, now_ms: int) -> Decision | None:
@@ -111,7 +85,7 @@ def deadline(contract: Contract, state: RunState, now_ms: int) -> Decision | Non
     if now_ms < due:
         return None
     seconds = contract.budgets.deadline_ms // 1000
-    return _stop(
+    return stop_now(
         state,
         now_ms,
         StopReason.BUDGET_EXCEEDED,
@@ -125,7 +99,7 @@ def held(contract: Contract, state: RunState, now_ms: int) -> Decision | None:
     """A kill switch stops every dispatch and ends nothing; the deadline goes on."""
     if state.hold is None:
         return None
-    if _running(state):
+    if running(state):
         return Decision(record=(), command=Await())
     due = budgets.deadline_of(contract, state, now_ms)
     return Decision(record=(), command=Park(waiting_for="kill_switch", until=due))
@@ -135,7 +109,7 @@ def start(contract: Contract, state: RunState, now_ms: int) -> Decision | None:
     """Gate 1, at start and resume: the goal is the one this run was started for."""
     if state.goal_version == contract.goal.version:
         return None
-    return _stop(
+    return stop_now(
         state,
         now_ms,
         StopReason.BLOCKED,
@@ -169,11 +143,9 @@ def waiting(contract: Contract, state: RunState, now_ms: int) -> Decision | None
 def verify(contract: Contract, state: RunState, now_ms: int) -> Decision | None:
     """Completion: a claim is judged; an agent that gave up, or failed too often, is done."""
     if state.gave_up is not None:
-        return _stop(
-            state, now_ms, StopReason.FAILED, code="gave_up", text=state.gave_up[:500]
-        )
+        return stop_now(state, now_ms, StopReason.FAILED, code="gave_up", text=state.gave_up[:500])
     if state.eval_failures >= contract.limits.eval_failures_max:
-        return _stop(
+        return stop_now(
             state,
             now_ms,
             StopReason.FAILED,
@@ -186,59 +158,12 @@ def verify(contract: Contract, state: RunState, now_ms: int) -> Decision | None:
     return verification(contract, state, now_ms)
 
 
-def allowed(contract: Contract, state: RunState, now_ms: int) -> Decision | None:
-    """Safety, gate 2: what was proposed is inside the contract at this point of the run."""
-    earlier: dict[str, int] = {}
-    for action in dispatch.undispatched(state):
-        why = (
-            action.violation
-            or _definition_changed(contract, action)
-            or _breaks_trajectory(contract, state, action, earlier)
-        )
-        if why:
-            code, _, message = why.partition(": ")
-            reason = StopReason.NO_PROGRESS if code == "once" else StopReason.BLOCKED
-            return _stop(
-                state,
-                now_ms,
-                reason,
-                code="progress_once" if code == "once" else "gate_scope",
-                gate=code,
-                tool=action.tool,
-                message=message,
-            )
-        for rule in contract.trajectory:
-            if action.tool in rule.first:
-                earlier[rule.name] = earlier.get(rule.name, 0) + 1
-    return None
-
-
-def _definition_changed(contract: Contract, action: Action) -> str:
-    terms = contract.tools[action.tool]
-    if terms.digest == action.tool_digest:
-        return ""
-    return (
-        f"definition: {action.tool} version {action.tool_version} was proposed, "
-        f"version {terms.version} is here"
-    )
-
-
-def _breaks_trajectory(
-    contract: Contract, state: RunState, action: Action, earlier: dict[str, int]
-) -> str:
-    for rule in contract.trajectory:
-        why = trajectory.blocks(rule, state, action.tool, earlier=earlier.get(rule.name, 0))
-        if why:
-            return f"trajectory: {why}"
-    return ""
-
-
 def no_progress(contract: Contract, state: RunState, now_ms: int) -> Decision | None:
     """Progress: repeats, cycles, nothing new, or proposals that cannot be read."""
     if not state.closed_step or state.phase is Phase.VERIFYING:
         return None
     if state.invalid_streak >= contract.limits.invalid_proposals_max:
-        return _stop(
+        return stop_now(
             state,
             now_ms,
             StopReason.NO_PROGRESS,
@@ -249,7 +174,7 @@ def no_progress(contract: Contract, state: RunState, now_ms: int) -> Decision | 
     sign = progress.stuck(contract, state, now_ms)
     if sign is None:
         return None
-    return _stop(
+    return stop_now(
         state,
         now_ms,
         StopReason.NO_PROGRESS,
@@ -265,13 +190,13 @@ def budget(contract: Contract, state: RunState, now_ms: int) -> Decision | None:
     pending = dispatch.pending(state)
     if pending:
         excess = budgets.dispatch_exceeds(contract, state, pending)
-    elif _running(state):
+    elif running(state):
         return None
     else:
         excess = budgets.ask_exceeds(contract, state)
     if excess is None:
         return None
-    return _stop(
+    return stop_now(
         state,
         now_ms,
         StopReason.BUDGET_EXCEEDED,
@@ -289,7 +214,7 @@ def retry(contract: Contract, state: RunState, now_ms: int) -> Decision | None:
     if ask_ is None or ask_.open:
         return None
     if ask_.retry_at is None:
-        return _stop(
+        return stop_now(
             state, now_ms, StopReason.FAILED, code="agent_failed", attempts=ask_.failures
         )
     if now_ms < ask_.retry_at:
@@ -304,7 +229,7 @@ def call(contract: Contract, state: RunState, now_ms: int) -> Decision | None:
 
 def ask(contract: Contract, state: RunState, now_ms: int) -> Decision | None:
     """Nothing is pending: ask the agent, and tell it once when it is about to be stopped."""
-    if _running(state):
+    if running(state):
         return Decision(record=(), command=Await())
     record: list[ev.Event] = []
     if contract.progress.notice_once and not state.progress.noticed:

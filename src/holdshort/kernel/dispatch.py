@@ -73,9 +73,7 @@ def _due_at(contract: Contract, state: RunState, action: Action) -> int:
     return state.dispatched[action.tool] + rule.min_interval_ms
 
 
-def _authorise(
-    contract: Contract, state: RunState, now_ms: int, ready: list[Action]
-) -> Decision:
+def _authorise(contract: Contract, state: RunState, now_ms: int, ready: list[Action]) -> Decision:
     record: list[ev.Event] = []
     calls: list[Call] = []
     for offset, action in enumerate(ready, start=1):

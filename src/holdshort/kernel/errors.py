@@ -1,21 +1,21 @@
 """The error tree: what the package raises, each with a stable code.
 
-    HoldshortError
-    ├── IllegalTransition    HS9001  a defect: an event the table does not allow
-    ├── InvalidValue         HS3001  a value that has no canonical form
-    ├── BrokenRecord         HS5001  a stored event that is changed, missing or torn
-    ├── InvariantBroken      HS9002  a defect: an always-true statement is false
-    └── Refused              HS4000  the store or a guard said no; nothing was written
-        ├── FenceLost        HS4001  another holder has taken the run
-        ├── HeadMoved        HS4002  the log grew under us
-        ├── CancelMarked     HS4003  a cancel request is durable
-        ├── HeldByOperator   HS4004  a kill switch holds this dispatch
-        ├── PoolExhausted    HS4005  the reservation does not fit in the budget
-        ├── IntentMoved      HS4006  the intent's row is not what the decision assumed
-        ├── ApprovalUnusable HS4007  the approval is consumed, expired or bound to something else
-        ├── LeaseHeld        HS4008  another live worker holds the run
-        ├── RunEnded         HS4009  the run is terminal
-        └── StageRefused     HS4010  a staged write's own condition did not hold
+HoldshortError
+├── IllegalTransition    HS9001  a defect: an event the table does not allow
+├── InvalidValue         HS3001  a value that has no canonical form
+├── BrokenRecord         HS5001  a stored event that is changed, missing or torn
+├── InvariantBroken      HS9002  a defect: an always-true statement is false
+└── Refused              HS4000  the store or a guard said no; nothing was written
+    ├── FenceLost        HS4001  another holder has taken the run
+    ├── HeadMoved        HS4002  the log grew under us
+    ├── CancelMarked     HS4003  a cancel request is durable
+    ├── HeldByOperator   HS4004  a kill switch holds this dispatch
+    ├── PoolExhausted    HS4005  the reservation does not fit in the budget
+    ├── IntentMoved      HS4006  the intent's row is not what the decision assumed
+    ├── ApprovalUnusable HS4007  the approval is consumed, expired or bound to something else
+    ├── LeaseHeld        HS4008  another live worker holds the run
+    ├── RunEnded         HS4009  the run is terminal
+    └── StageRefused     HS4010  a staged write's own condition did not hold
 """
 
 from __future__ import annotations

@@ -10,8 +10,9 @@ from typing import Any, Final
 
 from holdshort.kernel import events as ev
 from holdshort.kernel.errors import IllegalTransition
-from holdshort.kernel.evolve_actions import ON_ACTION, Changes
+from holdshort.kernel.evolve_actions import ON_ACTION
 from holdshort.kernel.progress import advanced
+from holdshort.kernel.settling import Changes
 from holdshort.kernel.state import (
     ActionStatus,
     Ask,

@@ -7,16 +7,15 @@ from holdshort.kernel.approvals import Ruling, binding, find, judge, modificatio
 from holdshort.kernel.canonical import Body
 from holdshort.kernel.contract import Contract
 from holdshort.kernel.effects import intent_key
+from holdshort.kernel.intents import attempts_before, intent_numbers
 from holdshort.kernel.observations import Answered, Decided
-from holdshort.kernel.proposals import attempts_before, intent_numbers, violation
+from holdshort.kernel.scope import violation
 from holdshort.kernel.state import Action, RunState
 
 ANSWERS = ("applied", "not_applied", "look_again", "give_up")
 
 
-def decided(
-    contract: Contract, state: RunState, seen: Decided, now: int
-) -> tuple[ev.Event, ...]:
+def decided(contract: Contract, state: RunState, seen: Decided, now: int) -> tuple[ev.Event, ...]:
     """An accepted decision becomes one fact; anything else becomes nothing (see `judge`)."""
     if judge(contract, state, seen, now).ruling is not Ruling.ACCEPTED:
         return ()

@@ -6,18 +6,19 @@ the contract is a policy stop, not a typo.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from fnmatch import fnmatchcase
-from posixpath import normpath
 from typing import Final
 
 from holdshort.kernel import approvals
 from holdshort.kernel import events as ev
 from holdshort.kernel.canonical import Body, Json
-from holdshort.kernel.contract import Contract, PathRule, ProgressKind, ToolTerms
-from holdshort.kernel.effects import IntentRecord, IntentStatus, intent_base, intent_key
+from holdshort.kernel.contract import Contract, ToolTerms
+from holdshort.kernel.effects import IntentRecord, IntentStatus, intent_key
+from holdshort.kernel.intents import attempts_before, base_for, intent_numbers, intent_refusal
 from holdshort.kernel.observations import AgentProposed, ProposedCall
+from holdshort.kernel.scope import violation
 from holdshort.kernel.state import RunState
+
+__all__ = ["base_for", "facts", "proposal"]
 
 _TEXT_MAX: Final = 2_000
 
@@ -69,34 +70,7 @@ def _too_many(
     )
 
 
-def base_for(
-    contract: Contract,
-    state: RunState,
-    tool: str,
-    arguments: Mapping[str, object],
-    *,
-    step: int,
-    index: int,
-) -> str | None:
-    """The intent base of a call, or None where the tool has no effect.
-
-    Raises `KeyError` naming a business field that the arguments lack.
-    """
-    terms = contract.terms(tool)
-    if terms is None or not terms.has_effect:
-        return None
-    return intent_base(
-        tenant=state.tenant,
-        environment=state.environment,
-        tool=tool,
-        scope=terms.scope,
-        root_run_id=state.root_run_id,
-        arguments=arguments,
-        place=f"{step}.{index}",
-    )
-
-
-def _call(  # noqa: PLR0913 - one action and its place
+def _call(
     contract: Contract,
     state: RunState,
     step: int,
@@ -122,7 +96,7 @@ def _call(  # noqa: PLR0913 - one action and its place
     return [proposed]
 
 
-def _outside(  # noqa: PLR0913 - one action and its place
+def _outside(
     contract: Contract, state: RunState, step: int, index: int, call: ProposedCall, now_ms: int
 ) -> ev.Event:
     known = call.tool in contract.known_tools
@@ -150,7 +124,7 @@ def _outside(  # noqa: PLR0913 - one action and its place
     )
 
 
-def _invalid(  # noqa: PLR0911, PLR0913 - one line a reason, in order
+def _invalid(
     contract: Contract,
     state: RunState,
     terms: ToolTerms,
@@ -173,7 +147,7 @@ def _invalid(  # noqa: PLR0911, PLR0913 - one line a reason, in order
             return "plan_first", message
     if call.base is not None and call.base in bases:
         return "intent_busy", "the same intent stands earlier in this batch"
-    return _intent_refusal(contract, state, call)
+    return intent_refusal(contract, state, call)
 
 
 def _lacks_evidence(
@@ -190,31 +164,7 @@ def _lacks_evidence(
     return None
 
 
-def _intent_refusal(
-    contract: Contract, state: RunState, call: ProposedCall
-) -> tuple[str, str]:
-    intent = call.intent
-    assert call.arguments is not None
-    if intent is None or (call.repeat and intent.status is IntentStatus.APPLIED):
-        return "", ""
-    if intent.status is IntentStatus.NOT_APPLIED:
-        if attempts_before(state, intent) >= contract.retry.attempts_max:
-            message = f"this intent was attempted {intent.attempts} times; no more are allowed"
-            return "attempts_exhausted", message
-        return "", ""
-    if intent.args_digest != call.arguments.digest:
-        return "intent_conflict", "this intent was used before with other arguments"
-    if intent.status is IntentStatus.APPLIED:
-        return "", ""
-    return "intent_busy", f"this intent is {intent.status.value} in run {intent.run_id}"
-
-
-def attempts_before(state: RunState, intent: IntentRecord | None) -> int:
-    """Dispatches of an intent that count towards this run's cap: those this run made."""
-    return intent.attempts if intent is not None and intent.run_id == state.run_id else 0
-
-
-def proposal(  # noqa: PLR0913 - one action and its place
+def proposal(
     contract: Contract,
     state: RunState,
     terms: ToolTerms,
@@ -264,59 +214,6 @@ def proposal(  # noqa: PLR0913 - one action and its place
     )
 
 
-def intent_numbers(terms: ToolTerms, call: ProposedCall) -> tuple[int, int]:
-    """Version and key generation of the intent that this call would be."""
-    intent = call.intent
-    if intent is None:
-        return 1, 0
-    if intent.status is IntentStatus.APPLIED and call.repeat:
-        return intent.version + 1, 0
-    spent = terms.tombstones and intent.status is IntentStatus.NOT_APPLIED
-    return intent.version, intent.generation + 1 if spent else intent.generation
-
-
-def violation(state: RunState, terms: ToolTerms, arguments: Json) -> str:
-    """Which part of the scope gate a call breaks, as `part: sentence`; empty when none."""
-    if terms.environments is not None and state.environment not in terms.environments:
-        named = ", ".join(sorted(terms.environments))
-        return f"environment: {terms.name} is bound to {named}, not {state.environment}"
-    if terms.progress.kind is ProgressKind.ONCE and terms.name in state.seen:
-        return f"once: {terms.name} has been done, and it is done once"
-    if terms.paths is not None:
-        return _path_violation(terms.paths, arguments)
-    return ""
-
-
-def _path_violation(rule: PathRule, arguments: Json) -> str:
-    value = arguments.value
-    path = value.get(rule.argument) if isinstance(value, dict) else None
-    if path is None:
-        return f"path: the argument {rule.argument} is missing"
-    if not isinstance(path, str) or "\\" in path or "\0" in path:
-        return f"path: {rule.argument} is not a plain path"
-    clean = normpath(path)
-    if clean.startswith(("/", "..")) or clean != path:
-        return f"path: {path!r} is not a plain path below the workspace"
-    if any(_matches(clean, pattern) for pattern in rule.allow):
-        return ""
-    return f"path: {path!r} is outside {', '.join(rule.allow)}"
-
-
-def _matches(path: str, pattern: str) -> bool:
-    """`*` stays inside one folder, `**` crosses folders."""
-    return _match_parts(path.split("/"), pattern.split("/"))
-
-
-def _match_parts(path: list[str], pattern: list[str]) -> bool:
-    if not pattern:
-        return not path
-    if pattern[0] == "**":
-        return any(_match_parts(path[i:], pattern[1:]) for i in range(len(path) + 1))
-    if not path or not fnmatchcase(path[0], pattern[0]):
-        return False
-    return _match_parts(path[1:], pattern[1:])
-
-
 def _replay(step: int, index: int, intent: IntentRecord, now_ms: int) -> ev.OutcomeReplayed:
     if intent.result is not None:
         body = Body.of(intent.result)
@@ -335,7 +232,7 @@ def _replay(step: int, index: int, intent: IntentRecord, now_ms: int) -> ev.Outc
     )
 
 
-def _refusal(  # noqa: PLR0913 - one action and its place
+def _refusal(
     step: int,
     index: int,
     tool: str,

@@ -49,9 +49,7 @@ def next_step(contract: Contract, state: RunState, now_ms: int) -> Decision | No
     return None
 
 
-def _resolve(
-    contract: Contract, state: RunState, action: Action, now_ms: int
-) -> Decision | None:
+def _resolve(contract: Contract, state: RunState, action: Action, now_ms: int) -> Decision | None:
     """Look up, wait, or resend; None when only a person can tell."""
     terms = contract.tools[action.tool]
     receiver = terms.receiver
@@ -119,9 +117,7 @@ def _resend(contract: Contract, state: RunState, action: Action, now_ms: int) ->
     return Decision(record=(permitted,), command=CallTools(calls=(call,)))
 
 
-def _ask(
-    contract: Contract, state: RunState, actions: list[Action], now_ms: int
-) -> Decision:
+def _ask(contract: Contract, state: RunState, actions: list[Action], now_ms: int) -> Decision:
     record = []
     for ordinal, action in enumerate(actions, start=state.requests + 1):
         terms = contract.tools[action.tool]

@@ -7,12 +7,32 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from decimal import Decimal
 from enum import StrEnum
 
+from holdshort.kernel.action import Action, ActionStatus, Approval, Question
 from holdshort.kernel.canonical import Body, Json
-from holdshort.kernel.retries import ErrorClass
-from holdshort.kernel.values import changed
+from holdshort.kernel.usage import NOTHING_USED, Ask, Pool, Usage
+
+__all__ = [
+    "NOTHING_USED",
+    "Action",
+    "ActionStatus",
+    "Approval",
+    "Ask",
+    "Cancel",
+    "Evaluation",
+    "Hold",
+    "Phase",
+    "Pool",
+    "Progress",
+    "Question",
+    "RunState",
+    "Seen",
+    "Stop",
+    "StopReason",
+    "Usage",
+    "VerdictRecord",
+]
 
 
 class Phase(StrEnum):
@@ -44,190 +64,6 @@ class StopReason(StrEnum):
     BLOCKED = "blocked"
     FAILED = "failed"
     CANCELLED = "cancelled"
-
-
-class ActionStatus(StrEnum):
-    """Where one action of the current step stands."""
-
-    PROPOSED = "proposed"  # valid, not yet dispatched
-    ASKED = "asked"  # a person must decide
-    APPROVED = "approved"  # granted, not yet dispatched
-    PREPARING = "preparing"  # first half of a two-step action is open
-    PREPARED = "prepared"  # ready for its commit
-    IN_FLIGHT = "in_flight"  # authorised; the answer is not recorded
-    UNKNOWN = "unknown"  # the effect may have happened
-    LOOKING = "looking"  # a look-up is open
-    QUESTION = "question"  # only a person can tell
-    BACKOFF = "backoff"  # surely not applied; tried again at `retry_at`
-    CLOSED = "closed"  # settled, refused, rejected or withdrawn
-
-    @property
-    def attempt_open(self) -> bool:
-        """Whether something is running for this action."""
-        return self in _OPEN
-
-    @property
-    def outstanding(self) -> bool:
-        """Whether a run must not end yet because of this action (rules 6)."""
-        return self in _OUTSTANDING
-
-
-_OPEN = frozenset({ActionStatus.PREPARING, ActionStatus.IN_FLIGHT, ActionStatus.LOOKING})
-_OUTSTANDING = _OPEN | {ActionStatus.UNKNOWN, ActionStatus.QUESTION}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Usage:
-    """What was spent. `estimated` counts tokens whose real number never arrived."""
-
-    steps: int = 0
-    tool_calls: int = 0
-    model_calls: int = 0
-    lookups: int = 0
-    evaluator_runs: int = 0
-    tokens_input: int = 0
-    tokens_cached: int = 0
-    tokens_output: int = 0
-    tokens_reasoning: int = 0
-    tokens_estimated: int = 0
-    cost_usd: Decimal = Decimal(0)
-
-    @property
-    def tokens(self) -> int:
-        """All tokens that count against the budget (cached ones are part of the input)."""
-        return (
-            self.tokens_input + self.tokens_output + self.tokens_reasoning + self.tokens_estimated
-        )
-
-    def plus(self, other: Usage) -> Usage:
-        """With another attempt's tokens and cost added; its counters are not touched."""
-        if other is NOTHING_USED or other == NOTHING_USED:
-            return self
-        return changed(
-            self,
-            tokens_input=self.tokens_input + other.tokens_input,
-            tokens_cached=self.tokens_cached + other.tokens_cached,
-            tokens_output=self.tokens_output + other.tokens_output,
-            tokens_reasoning=self.tokens_reasoning + other.tokens_reasoning,
-            tokens_estimated=self.tokens_estimated + other.tokens_estimated,
-            cost_usd=self.cost_usd + other.cost_usd,
-        )
-
-
-NOTHING_USED = Usage()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pool:
-    """What the tree of runs has used: spent plus reserved, so it never understates."""
-
-    steps: int = 0
-    tool_calls: int = 0
-    tokens: int = 0
-    cost_usd: Decimal = Decimal(0)
-
-    def reserved(self, calls: int, cost_usd: Decimal) -> Pool:
-        """With more calls and cost taken (or, negative, given back)."""
-        return changed(
-            self, tool_calls=self.tool_calls + calls, cost_usd=self.cost_usd + cost_usd
-        )
-
-    def settled(self, ask: Ask, usage: Usage, *, steps: int) -> Pool:
-        """With one decision's reservation replaced by what it really used."""
-        return changed(
-            self,
-            steps=self.steps + steps,
-            tokens=self.tokens + usage.tokens - ask.tokens_reserved,
-            cost_usd=self.cost_usd + usage.cost_usd - ask.cost_reserved,
-        )
-
-    def charged(self, usage: Usage) -> Pool:
-        """With tokens and cost spent that were not reserved."""
-        return changed(
-            self,
-            tokens=self.tokens + usage.tokens,
-            cost_usd=self.cost_usd + usage.cost_usd,
-        )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ask:
-    """The question to the agent that is open or waits for its next attempt."""
-
-    attempt: int
-    step: int
-    epoch: int
-    tokens_reserved: int
-    cost_reserved: Decimal
-    open: bool = True
-    failures: int = 0
-    retry_at: int | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Approval:
-    """The request to a person that one action waits for."""
-
-    request_id: str
-    binding: str
-    nonce: str
-    expires_at: int
-    granted_by: tuple[str, ...] = ()
-    granted: bool = False
-    consumed: bool = False
-    modified: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
-    """An unknown outcome that a person must resolve; it is safe to answer from `safe_from`."""
-
-    question_id: str
-    why: str
-    safe_from: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Action:
-    """One action of the current step."""
-
-    index: int
-    tool: str
-    tool_version: str
-    tool_digest: str
-    arguments: Body
-    status: ActionStatus
-    key: str | None = None
-    intent_base: str | None = None
-    intent_version: int = 1
-    generation: int = 0
-    attempts: int = 0  # dispatches of this intent in this run, over all its proposals
-    needs_approval: bool = False
-    approval_reason: str = ""
-    violation: str = ""
-    approval: Approval | None = None
-    plan: Body | None = None
-    token: int = 0
-    epoch: int = 0  # the lease under which the open attempt started
-    authorised_at: int = 0
-    first_authorised_at: int = 0
-    cost_reserved: Decimal = Decimal(0)
-    error: ErrorClass | None = None
-    message: str = ""
-    retry_at: int | None = None
-    lookups: int = 0  # of this take-over
-    answer: str = ""  # the last look-up's answer
-    question: Question | None = None
-    signature: str | None = None  # None: has no part in the step's fingerprint
-    refused: str = ""  # the code of a refusal; counts towards invalid proposals
-    rejected: bool = False  # by a person
-    sealed: bool = False  # a look-up made "absent" final
-    unresolved: str = ""  # who gave up on finding out
-
-    @property
-    def counts_as_valid(self) -> bool:
-        """Whether this action ends a streak of invalid proposals."""
-        return not self.refused
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,9 +21,7 @@ class Mismatch:
     refuses: bool
 
 
-def mismatches(
-    contract: Contract, state: RunState, found: CodeFound
-) -> tuple[Mismatch, ...]:
+def mismatches(contract: Contract, state: RunState, found: CodeFound) -> tuple[Mismatch, ...]:
     """Every version of the found code that is not the run's own."""
     pairs = (
         ("registry", state.registry_hash, found.registry_hash, True),

@@ -1,0 +1,49 @@
+"""Digests over length-prefixed fields, and the links of the hash chain."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from typing import Final
+
+GENESIS: Final = bytes(32)
+
+
+def sha256_name(raw: bytes) -> str:
+    """`sha256:` and the hexadecimal digest of `raw`."""
+    return "sha256:" + hashlib.sha256(raw).hexdigest()
+
+
+def framed(fields: Iterable[bytes]) -> bytes:
+    """Length-prefixed concatenation: two different lists never give the same bytes."""
+    parts: list[bytes] = []
+    for field in fields:
+        parts.append(len(field).to_bytes(8, "big"))
+        parts.append(field)
+    return b"".join(parts)
+
+
+def digest_of(*fields: str) -> str:
+    """`sha256:…` over length-prefixed text fields, under the tag `hs1`."""
+    return sha256_name(framed([b"hs1", *(field.encode() for field in fields)]))
+
+
+def commitment(salt: bytes, body: bytes) -> bytes:
+    """The salted digest of an event's body: the body can be erased, the chain stays whole."""
+    return hashlib.sha256(salt + body).digest()
+
+
+def link(previous: bytes, run_id: str, seq: int, epoch: int, kind: str, committed: bytes) -> bytes:
+    """The chain hash of one event: SHA-256 over its length-prefixed fields."""
+    return hashlib.sha256(
+        framed(
+            [
+                previous,
+                run_id.encode(),
+                seq.to_bytes(8, "big"),
+                epoch.to_bytes(8, "big"),
+                kind.encode(),
+                committed,
+            ]
+        )
+    ).digest()

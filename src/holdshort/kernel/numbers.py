@@ -1,0 +1,46 @@
+"""Numbers as canonical text: floats as ECMAScript writes them, money without an exponent."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from holdshort.kernel.errors import InvalidValue
+
+
+def float_text(value: float) -> str:
+    """A finite float as ECMAScript writes it; integral floats as integers, -0 as 0."""
+    if value == int(value) and abs(value) < 1e21:
+        return str(int(value))
+    mantissa, _, exponent = repr(value).partition("e")
+    sign = "-" if mantissa.startswith("-") else ""
+    whole, _, fraction = mantissa.lstrip("-").partition(".")
+    fraction = "" if fraction == "0" else fraction
+    digits = (whole + fraction).lstrip("0")
+    leading = len(whole + fraction) - len(digits)
+    point = len(whole) - leading + int(exponent or 0)
+    digits = digits.rstrip("0")
+    return sign + _place_point(digits, point)
+
+
+def _place_point(digits: str, point: int) -> str:
+    """ECMAScript Number::toString: `point` digits stand before the decimal point."""
+    count = len(digits)
+    if count <= point <= 21:
+        return digits + "0" * (point - count)
+    if 0 < point <= 21:
+        return f"{digits[:point]}.{digits[point:]}"
+    if -6 < point <= 0:
+        return "0." + "0" * -point + digits
+    exponent = point - 1
+    body = digits if count == 1 else f"{digits[0]}.{digits[1:]}"
+    return f"{body}e{'+' if exponent >= 0 else '-'}{abs(exponent)}"
+
+
+def decimal_text(value: Decimal) -> str:
+    """Money as plain decimal text without an exponent; trailing zeros of a fraction go."""
+    if not value.is_finite():
+        raise InvalidValue(f"{value} is not an amount")
+    text = format(value, "f")
+    if "." in text:
+        text = text.rstrip("0").rstrip(".")
+    return "0" if text in ("-0", "") else text
