@@ -96,7 +96,7 @@ def read_tree(text: str, found: Findings) -> Node | None:
         )
         return None
     try:
-        return _Builder(found).build(_events(text, found))
+        return _Builder(text, found).build(_events(text, found))
     except _Refused:
         return None
 
@@ -145,7 +145,8 @@ class _Open:
 class _Builder:
     """Builds the tree from events, with every limit in one place."""
 
-    def __init__(self, found: Findings) -> None:
+    def __init__(self, text: str, found: Findings) -> None:
+        self._text = text
         self._found = found
         self._stack: list[_Open] = []
         self._anchors: dict[str, Node | None] = {}
@@ -184,12 +185,18 @@ class _Builder:
             )
         version = getattr(event, "version", None)
         if getattr(event, "tags", None) or (version is not None and tuple(version) != (1, 2)):
+            # The event stands at the '---' that follows; people look for the line with '%'.
+            line = self._directive_line()
             self._refuse(
                 "HS1012",
-                _place(event.start_mark),
+                Place(line, 1),
                 "a directive other than %YAML 1.2 is not allowed",
                 "remove the line that starts with '%'",
             )
+
+    def _directive_line(self) -> int:
+        lines = enumerate(self._text.splitlines(), 1)
+        return next((number for number, line in lines if line.startswith("%")), 1)
 
     def _open(self, event: Any, kind: NodeKind) -> None:
         place = _place(event.start_mark)

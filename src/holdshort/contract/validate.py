@@ -51,7 +51,7 @@ def read(node: Node, shape: Shape, path: str, found: Findings) -> object:
 
 def _many(node: Node, shape: Many, path: str, found: Findings) -> object:
     if shape.single and node.kind is NodeKind.TEXT:
-        value = read(node, shape.item, path, found)
+        value = read(node, shape.item, f"{path}[0]", found)
         return Wrong if value is Wrong else [value]
     if node.kind is not NodeKind.LIST:
         return wrong_type(node, shape, path, found)
