@@ -1,0 +1,78 @@
+-- name: run_by_id
+-- One run as lists show it, with what the loader compares.
+SELECT r.run_id, r.tenant, r.environment, r.contract_name, r.contract_hash, r.loop, r.phase,
+       r.stop_reason, r.epoch, r.owner, r.lease_boot, r.lease_until, r.head_seq, r.head_hash,
+       r.cancel_by, r.cancel_reason, r.cancel_at, r.wake_at, r.waiting_for, r.started_at,
+       r.ended_at, r.updated_at, r.documents, r.dispatch_seq, r.id
+  FROM run r WHERE r.run_id = :run_id;
+
+-- name: runs
+-- Runs, newest first.
+SELECT r.run_id, r.tenant, r.environment, r.contract_name, r.contract_hash, r.loop, r.phase,
+       r.stop_reason, r.epoch, r.owner, r.lease_boot, r.lease_until, r.head_seq, r.head_hash,
+       r.cancel_by, r.cancel_reason, r.cancel_at, r.wake_at, r.waiting_for, r.started_at,
+       r.ended_at, r.updated_at, r.documents, r.dispatch_seq, r.id
+  FROM run r
+ WHERE (:tenant IS NULL OR r.tenant = :tenant) AND (:phase IS NULL OR r.phase = :phase)
+ ORDER BY r.id DESC LIMIT :limit;
+
+-- name: snapshot_of
+-- The newest snapshot of a run.
+SELECT seq, head_hash, body, key_id, mac FROM snapshot WHERE run = :run;
+
+-- name: events_after
+-- A page of the log in order.
+SELECT seq, epoch, kind, body, salt, hash, key_id, mac
+  FROM event WHERE run = :run AND seq > :after ORDER BY seq LIMIT :limit;
+
+-- name: hash_before
+-- The link that the first event of a page must follow.
+SELECT hash FROM event WHERE run = :run AND seq = :seq;
+
+-- name: event_body
+-- One event, for the result that an intent refers to.
+SELECT kind, body FROM event WHERE run = :run AND seq = :seq;
+
+-- name: posts_of
+-- The inbox of a run, oldest first.
+SELECT post_id, kind, body, posted_at FROM inbox WHERE run = :run ORDER BY post_id;
+
+-- name: posts_count
+-- How many requests wait.
+SELECT count(*) FROM inbox WHERE run = :run;
+
+-- name: intent_newest
+-- The newest version of an intent.
+SELECT i.base, i.key, i.version, i.status, r.run_id, i.args_digest, i.attempts, i.generation,
+       i.result, i.result_ref, i.result_seq, i.run
+  FROM intent i JOIN run r ON r.id = i.run
+ WHERE i.tenant = :tenant AND i.base = :base
+ ORDER BY i.version DESC LIMIT 1;
+
+-- name: approvals_of
+-- Requests to people, oldest first.
+SELECT a.request_id, r.run_id, a.tool, a.status, a.binding, a.step, a.place, a.expires_at,
+       a.decided_by, a.requested_seq
+  FROM approval a JOIN run r ON r.id = a.run
+ WHERE (:run_id IS NULL OR r.run_id = :run_id) AND (:status IS NULL OR a.status = :status)
+ ORDER BY a.id;
+
+-- name: approvals_open
+-- All open requests, oldest first, by their index: thousands of runs may have ended.
+SELECT a.request_id, r.run_id, a.tool, a.status, a.binding, a.step, a.place, a.expires_at,
+       a.decided_by, a.requested_seq
+  FROM approval a JOIN run r ON r.id = a.run
+ WHERE a.status = 'open'
+ ORDER BY a.id;
+
+-- name: artifact_by_digest
+-- Bytes by digest.
+SELECT body FROM artifact WHERE digest = :digest;
+
+-- name: postscripts_of
+-- Late answers of a run, oldest first.
+SELECT at, attempt, body FROM postscript WHERE run = :run ORDER BY at, attempt;
+
+-- name: pool_cost
+-- What a tree has used of its cost budget.
+SELECT p.cost_usd FROM pool p JOIN run r ON r.id = p.id WHERE r.run_id = :run_id;

@@ -1,0 +1,249 @@
+"""What operators and auditors need of an SQLite store."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+from pathlib import Path
+from typing import Final
+
+from holdshort.kernel.canonical import GENESIS, Json
+from holdshort.kernel.errors import BrokenRecord, IllegalTransition
+from holdshort.kernel.evolve import evolve
+from holdshort.kernel.state import RunState
+from holdshort.ports.clock import Clock
+from holdshort.ports.store import RunRow, StoredEvent
+from holdshort.stores.chain import (
+    RandomBytes,
+    artifact_faults,
+    chain_faults,
+    decode_row,
+    named_artifacts,
+    snapshot_message,
+)
+from holdshort.stores.codec import decode_state
+from holdshort.stores.guards import check_scope, refuse_ended
+from holdshort.stores.keys import KeyRing
+from holdshort.stores.sqlite.database import Database
+from holdshort.stores.sqlite.files import prepare_file
+from holdshort.stores.sqlite.rows import (
+    StoredRun,
+    first,
+    pack,
+    row_fault,
+    stored_event,
+    stored_run,
+)
+from holdshort.stores.sqlite.schema import migrate
+from holdshort.stores.sqlite.writes import Writer
+from holdshort.stores.standing import stop_reason_of
+
+_PAGE: Final = 1000
+
+
+class SqliteDesk:
+    """One file with its operators' half: verification, holds, cancel marks, postscripts.
+
+    `force` opens a file on a network file system.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        clock: Clock,
+        keyring: KeyRing,
+        force: bool = False,
+        random_bytes: RandomBytes = os.urandom,
+    ) -> None:
+        prepare_file(path, force=force)
+        self._clock = clock
+        self._keyring = keyring
+        self._database = Database(path)
+        try:
+            migrate(self._database, clock.wall_ms())
+        except BaseException:
+            self._database.close()
+            raise
+        self._writer = Writer(self._database, clock, keyring, random_bytes)
+
+    def now(self) -> int:
+        """The wall clock."""
+        return self._clock.wall_ms()
+
+    async def close(self) -> None:
+        """Let go of the file."""
+        self._database.close()
+
+    # --- marks and holds -------------------------------------------------------------------
+
+    async def post(self, run_id: str, kind: str, body: Json) -> int:
+        """Put a request into the run's inbox; raises `RunEnded` when nothing can come of it."""
+        database = self._database
+
+        def insert() -> int:
+            found = self._found(run_id)
+            refuse_ended(found.standing)
+            number = first(database.row("post_insert", found.id, kind, body.text, self.now()))
+            assert isinstance(number, int)
+            return number
+
+        return database.write(
+            insert, committed=lambda number: database.row("post_exists", number) is not None
+        )
+
+    async def mark_cancel(self, run_id: str, *, by: str, reason: str) -> RunRow:
+        """Mark the run and its living descendants; the first request stays."""
+        database = self._database
+
+        def mark() -> RunRow:
+            refuse_ended(self._found(run_id).standing)
+            database.change("cancel_mark", run_id, by, reason, self.now())
+            return self._found(run_id).row
+
+        return database.write(
+            mark, committed=lambda _: database.row("cancel_exists", run_id) is not None
+        )
+
+    async def place_hold(self, scope: str, *, by: str, why: str) -> None:
+        """Set a kill switch; one that is set already stays as it is."""
+        check_scope(scope)
+        database = self._database
+        database.write(
+            lambda: database.change("control_insert", scope, by, why, self.now()),
+            committed=lambda _: database.row("control_exists", scope) is not None,
+        )
+
+    async def lift_hold(self, scope: str) -> bool:
+        """Remove a kill switch; whether it was set."""
+        database = self._database
+        lifted = database.write(
+            lambda: database.change("control_delete", scope),
+            committed=lambda _: database.row("control_exists", scope) is None,
+        )
+        return lifted > 0
+
+    async def postscript(self, run_id: str, attempt: str, body: Json) -> None:
+        """Keep a late answer of an ended run; the first one per attempt stays."""
+        database = self._database
+
+        def insert() -> int:
+            found = self._found(run_id)
+            database.change("postscript_insert", found.id, attempt, self.now(), body.text)
+            return found.id
+
+        database.write(
+            insert,
+            committed=lambda run: database.row("postscript_exists", run, attempt) is not None,
+        )
+
+    async def postscripts(self, run_id: str) -> Sequence[tuple[int, str, Json]]:
+        """Late answers: when, attempt, what."""
+        rows = self._database.read(
+            lambda: self._database.rows("postscripts_of", self._found(run_id).id)
+        )
+        return [(at, attempt, Json(body)) for at, attempt, body in rows]
+
+    async def pool_cost(self, root_run_id: str) -> Decimal:
+        """What the tree has used of its cost budget, reservations included."""
+        cost = self._database.read(lambda: first(self._database.row("pool_cost", root_run_id)))
+        if cost is None:
+            raise KeyError(root_run_id)
+        return Decimal(cost)
+
+    # --- verification ----------------------------------------------------------------------
+
+    async def verify(self, run_id: str, *, require_key: bool = False) -> Sequence[str]:
+        """Every fault of the chain with its position; empty when it is whole."""
+        return self._database.read(lambda: self._faults(run_id, require_key=require_key))
+
+    def _faults(self, run_id: str, *, require_key: bool) -> list[str]:
+        found = self._found(run_id)
+        head = (found.row.head_seq, found.row.head_hash)
+        faults = chain_faults(
+            run_id,
+            self._log(found.id),
+            head=head,
+            keyring=self._keyring,
+            require_key=require_key,
+        )
+        faults = artifact_faults([("run", found.row.documents)], self._bytes) + faults
+        faults = artifact_faults(named_artifacts(self._log(found.id)), self._bytes) + faults
+        try:
+            snapshot = self._snapshot(found, check_mac=not self._keyring.empty)
+            replayed = self._replay(found)
+        except (BrokenRecord, IllegalTransition) as error:
+            return [*faults, f"replay: {error}"]
+        return [*_derived_faults(found, snapshot, replayed), *faults]
+
+    def _replay(self, found: StoredRun) -> dict[int, RunState]:
+        """The states that something stored claims to be: at the snapshot and at the end."""
+        wanted = first(self._database.row("snapshot_of", found.id))
+        state: RunState | None = None
+        states: dict[int, RunState] = {}
+        for row in self._log(found.id):
+            state = evolve(state, decode_row(found.row.run_id, row))
+            if row.seq == wanted:
+                states[row.seq] = state
+        if state is not None:
+            states[found.row.head_seq] = state
+        return states
+
+    def _log(self, run: int) -> Iterator[StoredEvent]:
+        """The whole log, a page at a time."""
+        seq, previous = 0, GENESIS
+        while True:
+            rows = self._database.rows("events_after", run, seq, _PAGE)
+            for row in rows:
+                event = stored_event(row, previous)
+                seq, previous = event.seq, event.hash
+                yield event
+            if len(rows) < _PAGE:
+                return
+
+    def _bytes(self, digest: str) -> bytes | None:
+        raw = first(self._database.row("artifact_by_digest", pack(digest)))
+        assert raw is None or isinstance(raw, bytes)
+        return raw
+
+    # --- shared with the run's own life ----------------------------------------------------
+
+    def _found(self, run_id: str) -> StoredRun:
+        row = self._database.row("run_by_id", run_id)
+        if row is None:
+            raise KeyError(run_id)
+        return stored_run(row, self._clock)
+
+    def _snapshot(
+        self, found: StoredRun, *, check_mac: bool = True
+    ) -> tuple[RunState, bytes] | None:
+        """The newest snapshot and the hash it stands on; raises `BrokenRecord` if forged."""
+        row = self._database.row("snapshot_of", found.id)
+        if row is None:
+            return None
+        seq, head_hash, body, key_id, mac = row
+        run_id = found.row.run_id
+        message = snapshot_message(run_id, seq, head_hash, body)
+        if check_mac and not self._keyring.check(key_id, message, mac):
+            known = "not authentic" if self._keyring.knows(key_id) else f"signed with {key_id}"
+            raise BrokenRecord(f"run {run_id}, snapshot at {seq}: {known}", seq=seq)
+        state = decode_state(body)
+        if state.seq != seq or state.run_id != run_id or seq > found.row.head_seq:
+            raise BrokenRecord(f"run {run_id}, snapshot at {seq}: of another place", seq=seq)
+        return state, head_hash
+
+
+def _derived_faults(
+    found: StoredRun, snapshot: tuple[RunState, bytes] | None, replayed: dict[int, RunState]
+) -> list[str]:
+    """Where row and snapshot differ from the fold of the log."""
+    faults: list[str] = []
+    end = replayed.get(found.row.head_seq)
+    if end is not None:
+        fault = row_fault(found, end, stop_reason_of(end))
+        if fault:
+            faults.append(fault)
+    if snapshot is not None and replayed.get(snapshot[0].seq) != snapshot[0]:
+        faults.append(f"snapshot at {snapshot[0].seq}: differs from the log")
+    return faults

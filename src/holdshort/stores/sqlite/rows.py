@@ -1,0 +1,203 @@
+"""Between rows of SQLite and the values of the port."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any, Final, NamedTuple
+
+from holdshort.kernel.canonical import Json
+from holdshort.kernel.effects import IntentRecord, IntentStatus
+from holdshort.kernel.events import OutcomeReconciled, OutcomeReplayed, OutcomeSucceeded
+from holdshort.kernel.state import RunState
+from holdshort.ports.clock import Clock
+from holdshort.ports.store import ApprovalRow, RunRow, StoredEvent
+from holdshort.stores.codec import decode_event
+from holdshort.stores.sqlite.database import Database, Row
+from holdshort.stores.standing import PoolRow, Standing, lease_live
+
+_NAME: Final = "sha256:"
+_KEY: Final = "hs1-"
+_DIGEST_LENGTH: Final = len(_NAME) + 64
+_KEY_LENGTH: Final = len(_KEY) + 40
+
+
+def pack(digest: str) -> bytes | str:
+    """A digest as 32 raw bytes where it has its usual form."""
+    if len(digest) == _DIGEST_LENGTH and digest.startswith(_NAME):
+        return _raw(digest, _NAME)
+    return digest
+
+
+def unpack(stored: Any) -> str:
+    """The digest again."""
+    return _NAME + stored.hex() if isinstance(stored, bytes) else str(stored)
+
+
+def pack_key(key: str) -> bytes | str:
+    """An intent key as 20 raw bytes where it has its usual form."""
+    if len(key) == _KEY_LENGTH and key.startswith(_KEY):
+        return _raw(key, _KEY)
+    return key
+
+
+def unpack_key(stored: Any) -> str:
+    """The intent key again."""
+    return _KEY + stored.hex() if isinstance(stored, bytes) else str(stored)
+
+
+def _raw(text: str, prefix: str) -> bytes | str:
+    digits = text[len(prefix) :]
+    try:
+        raw = bytes.fromhex(digits)
+    except ValueError:
+        return text
+    return raw if raw.hex() == digits else text
+
+
+class Locked(NamedTuple):
+    """What the guards of an append read under the lock."""
+
+    standing: Standing
+    id: int
+    root: int
+    pool: PoolRow
+    controls: int
+
+
+def locked(row: Any) -> Locked:
+    """The row of `run_under_lock`."""
+    pool = PoolRow._make((*row[15:18], Decimal(row[18]), *row[19:22], Decimal(row[22])))
+    return Locked(Standing._make(row[:13]), row[13], row[14], pool, row[23])
+
+
+class StoredRun(NamedTuple):
+    """One run with its row number and what only the loader compares."""
+
+    row: RunRow
+    standing: Standing
+    dispatch_seq: int
+    id: int
+
+
+def stored_run(row: Any, clock: Clock) -> StoredRun:
+    """The row of `run_by_id` or `runs`."""
+    standing = Standing(
+        run_id=row[0],
+        tenant=row[1],
+        contract_name=row[3],
+        phase=row[6],
+        epoch=row[8],
+        owner=row[9],
+        lease_boot=row[10],
+        lease_until=row[11],
+        head_seq=row[12],
+        head_hash=row[13],
+        cancel_by=row[14],
+        cancel_reason=row[15],
+        cancel_at=row[16],
+    )
+    shown = RunRow(
+        run_id=row[0],
+        tenant=row[1],
+        environment=row[2],
+        contract_name=row[3],
+        contract_hash=row[4],
+        loop=row[5],
+        phase=row[6],
+        stop_reason=row[7],
+        epoch=row[8],
+        owner=row[9],
+        lease_live=lease_live(standing, clock),
+        head_seq=row[12],
+        head_hash=row[13],
+        cancel=standing.cancel,
+        wake_at=row[17],
+        waiting_for=row[18],
+        started_at=row[19],
+        ended_at=row[20],
+        updated_at=row[21],
+        documents=unpack(row[22]),
+    )
+    return StoredRun(shown, standing, row[23], row[24])
+
+
+def row_fault(found: StoredRun, state: RunState, stop_reason: str | None) -> str:
+    """Where the run's row says something else than its log; empty when they agree."""
+    row = found.row
+    pairs = (
+        ("phase", row.phase, state.phase.value),
+        ("stop_reason", row.stop_reason, stop_reason),
+        ("epoch", row.epoch, state.epoch),
+        ("dispatch_seq", found.dispatch_seq, state.dispatch_seq),
+        ("head_seq", row.head_seq, state.seq),
+        ("tenant", row.tenant, state.tenant),
+        ("environment", row.environment, state.environment),
+        ("contract_hash", row.contract_hash, state.contract_hash),
+    )
+    for name, stored, folded in pairs:
+        if stored != folded:
+            return f"the run's row says {name} {stored!r}, its log says {folded!r}"
+    return ""
+
+
+def stored_event(row: Any, previous: bytes) -> StoredEvent:
+    """A row of the log; `previous` is the hash of the row before it."""
+    return StoredEvent(
+        seq=row[0],
+        epoch=row[1],
+        kind=row[2],
+        body=row[3],
+        salt=row[4],
+        previous=previous,
+        hash=row[5],
+        key_id=row[6],
+        mac=row[7],
+    )
+
+
+def intent_record(database: Database, row: Any) -> IntentRecord:
+    """A row of `intent_now` or `intent_newest`, with its result."""
+    return IntentRecord(
+        base=unpack(row[0]),
+        key=unpack_key(row[1]),
+        version=row[2],
+        status=IntentStatus(row[3]),
+        run_id=row[4],
+        args_digest=unpack(row[5]),
+        attempts=row[6],
+        generation=row[7],
+        result=_result(database, row),
+        result_ref=None if row[9] is None else unpack(row[9]),
+    )
+
+
+def _result(database: Database, row: Any) -> Json | None:
+    if row[8] is not None:
+        return Json(row[8])
+    if row[10] is None:
+        return None
+    found: Any = database.row("event_body", row[11], row[10])
+    event = decode_event(*found)
+    assert isinstance(event, (OutcomeSucceeded, OutcomeReconciled, OutcomeReplayed))
+    return event.result.json if event.result is not None else None
+
+
+def approval_row(row: Any) -> ApprovalRow:
+    """A row of `approval_now` or `approvals_of`."""
+    return ApprovalRow(
+        request_id=row[0],
+        run_id=row[1],
+        tool=row[2],
+        status=row[3],
+        binding=row[4],
+        step=row[5],
+        index=row[6],
+        expires_at=row[7],
+        decided_by=row[8],
+        requested_seq=row[9],
+    )
+
+
+def first(row: Row | None) -> Any:
+    """The first column of a row that may be absent."""
+    return None if row is None else row[0]
