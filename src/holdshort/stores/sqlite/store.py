@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from holdshort.kernel.canonical import GENESIS, Json, sha256_name
 from holdshort.kernel.commits import Commit
