@@ -34,7 +34,6 @@ class VerdictGiven(Event):
     reason: str
     ref: str
     usage: Usage
-    evidence: Body | None = None
     error: str = ""
 
 

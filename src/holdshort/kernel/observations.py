@@ -37,7 +37,6 @@ class ProposedCall:
     intent: IntentRecord | None = None
     repeat: bool = False
     condition: str = ""
-    condition_is_policy: bool = False
     label: str = ""
 
 

@@ -84,7 +84,6 @@ def _judged(_contract: Contract, state: RunState, seen: obs.Judged, now: int) ->
                 reason=verdict.reason[:MESSAGE_MAX],
                 ref=verdict.evidence.digest,
                 usage=usage,
-                evidence=verdict.evidence,
                 error=seen.error[:MESSAGE_MAX],
             )
         )

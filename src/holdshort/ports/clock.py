@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    import anyio
 
 
 class Clock(Protocol):
@@ -23,4 +26,8 @@ class Clock(Protocol):
 
     async def sleep_ms(self, duration_ms: int) -> None:
         """Return after `duration_ms` on this clock; zero or less only yields."""
+        ...
+
+    def move_on_after(self, duration_ms: int) -> anyio.CancelScope:
+        """A cancel scope that ends its block after `duration_ms` on this clock."""
         ...

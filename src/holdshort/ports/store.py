@@ -116,11 +116,13 @@ class StoredEvent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loaded:
-    """A run as of one moment: its row, its state, and what waits in its inbox."""
+    """A run as of one moment: its row, its state, what waits in its inbox, and the kill switch
+    that covers it (scope, by, why, since)."""
 
     row: RunRow
     state: RunState
     posts: tuple[Post, ...]
+    hold: tuple[str, str, str, int] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

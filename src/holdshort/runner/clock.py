@@ -42,6 +42,10 @@ class SystemClock:
         """Sleep; zero or less only yields."""
         await anyio.sleep(max(duration_ms, 0) / 1000)
 
+    def move_on_after(self, duration_ms: int) -> anyio.CancelScope:
+        """A cancel scope that ends its block after `duration_ms`."""
+        return anyio.move_on_after(max(duration_ms, 0) / 1000)
+
 
 def _read_boot_id() -> str:
     try:

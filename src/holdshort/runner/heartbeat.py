@@ -1,0 +1,59 @@
+"""Keeping the lease, and hearing what other processes want meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import anyio
+
+from holdshort.kernel.errors import FenceLost
+from holdshort.runner.holder import Holder
+from holdshort.runner.host import Host
+from holdshort.runner.inbox import from_marks, from_posts
+from holdshort.runner.perform import Performed
+
+
+class Heartbeat:
+    """Renews every `renewEverySeconds`. A cancel found on the way also interrupts what runs."""
+
+    def __init__(
+        self,
+        host: Host,
+        holder: Holder,
+        *,
+        hear: Callable[[Performed], None],
+        interrupt: Callable[[], None],
+    ) -> None:
+        self._host = host
+        self._holder = holder
+        self._hear = hear
+        self._interrupt = interrupt
+        self._told: set[object] = set()
+
+    async def beat(self, scope: anyio.CancelScope, lost: list[FenceLost]) -> None:
+        """Until cancelled; a lost lease is put into `lost` and ends `scope`."""
+        rules, state = self._host.contract.lease, self._holder.state
+        while True:
+            await self._host.clock.sleep_ms(rules.renew_every_ms)
+            try:
+                marks = await self._host.store.renew(state.run_id, state.epoch, rules.lease_ms)
+            except FenceLost as error:
+                lost.append(error)
+                scope.cancel()
+                return
+            for wish in from_marks(self._holder.state, marks.cancel, marks.hold):
+                self._tell_once(wish, wish.seen)
+            if marks.cancel is not None:
+                self._interrupt()
+            if marks.posts:
+                await self._collect()
+
+    async def _collect(self) -> None:
+        loaded = await self._host.store.load(self._holder.state.run_id)
+        for wish in from_posts(loaded.posts):
+            self._tell_once(wish, wish.post_id)
+
+    def _tell_once(self, wish: Performed, mark: object) -> None:
+        if mark not in self._told:
+            self._told.add(mark)
+            self._hear(wish)

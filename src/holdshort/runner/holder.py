@@ -1,0 +1,276 @@
+"""One worker's hold on one run: the live state, its clock, and appends under its fence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from holdshort.kernel import observations as obs
+from holdshort.kernel.canonical import Json
+from holdshort.kernel.commands import AskAgent, CallTools, Command, Evaluate, Finish, LookUp, Park
+from holdshort.kernel.commands import Sleep, WriteManifest
+from holdshort.kernel.commits import LeaseMove, commit_for
+from holdshort.kernel.decide import decide
+from holdshort.kernel.errors import (
+    CancelMarked,
+    HeldByOperator,
+    IntentMoved,
+    Refused,
+    StageRefused,
+)
+from holdshort.kernel.events import Event
+from holdshort.kernel.evolve import evolve
+from holdshort.kernel.manifest import compose
+from holdshort.kernel.observe import observe
+from holdshort.kernel.state import ActionStatus, RunState
+from holdshort.ports.store import Extras, LeaseTerms, Loaded, StagedWrite
+from holdshort.runner.host import Host
+from holdshort.runner.judging import whole_log
+from holdshort.runner.perform import Performed
+
+_STARTS = (AskAgent, CallTools, Evaluate, LookUp)
+
+
+@dataclass(slots=True)
+class _Draft:
+    """What one append will write; grown step by step, written or thrown away as a whole."""
+
+    state: RunState
+    trail: list[tuple[RunState, Event]] = field(default_factory=list)
+    artifacts: dict[str, bytes] = field(default_factory=dict)
+
+    def add(self, events: Sequence[Event]) -> None:
+        for event in events:
+            self.state = evolve(self.state, event)
+            self.trail.append((self.state, event))
+
+
+class Holder:
+    """Observes, decides and appends for one run. Not shared between tasks while it appends."""
+
+    def __init__(self, host: Host, loaded: Loaded, *, replaces: str | None = None) -> None:
+        self._host = host
+        self.state = loaded.state
+        self.fresh: list[tuple[RunState, Event]] = []
+        self._head = loaded.row
+        self._replaces = replaces
+        self._held = False
+        self._boot_base = host.clock.boot_ms()
+        self._wall_base = max(loaded.state.at, host.clock.wall_ms())
+
+    def now(self) -> int:
+        """The run's clock: never behind its last event, and blind to jumps of the wall clock."""
+        elapsed = self._host.clock.boot_ms() - self._boot_base
+        return max(self.state.at, self._wall_base + elapsed)
+
+    async def advance(
+        self, answers: Sequence[Performed], *, release: str = ""
+    ) -> Command:
+        """Turn answers into facts, decide, append all of it once; returns what to perform.
+
+        When a guard says no, the facts are committed alone and the refusal becomes an
+        observation, until a decision is accepted. With `release`, the facts are committed, the
+        lease is given back, and nothing new is started.
+        """
+        while True:
+            facts = self._observed(answers, release)
+            draft, command = await self._decided(facts, release=bool(release))
+            try:
+                await self._append(draft, answers, command)
+            except (CancelMarked, HeldByOperator, IntentMoved, StageRefused) as refusal:
+                answers = await self._without_decision(facts, answers, refusal)
+            else:
+                return command
+
+    async def visit(self, answers: Sequence[Performed]) -> None:
+        """Take the run for one append: facts, and the end if it is due; nothing is performed."""
+        draft = self._observed(answers, "")
+        decision = decide(self._host.contract, draft.state, self.now())
+        command = decision.command
+        if isinstance(command, Finish):
+            draft.add(decision.record)
+        elif not isinstance(command, Park):
+            command = Park(waiting_for="resume", until=self.now())
+        await self._append(draft, answers, command)
+
+    def _observed(self, answers: Sequence[Performed], release: str) -> _Draft:
+        contract, now = self._host.contract, self.now()
+        draft = _Draft(state=self.state)
+        for answer in answers:
+            draft.add(observe(contract, draft.state, answer.seen, now))
+        if release:
+            draft.add(observe(contract, draft.state, obs.Released(reason=release), now))
+        return draft
+
+    async def _decided(self, facts: _Draft, *, release: bool) -> tuple[_Draft, Command]:
+        draft = _Draft(state=facts.state, trail=list(facts.trail))
+        if release:
+            return draft, Park(waiting_for="resume", until=self.now())
+        contract, now = self._host.contract, self.now()
+        decision = decide(contract, draft.state, now)
+        draft.add(decision.record)
+        while isinstance(decision.command, WriteManifest):
+            stored = await self._manifest(draft)
+            draft.add(observe(contract, draft.state, stored, now))
+            decision = decide(contract, draft.state, now)
+            draft.add(decision.record)
+        command = decision.command
+        if isinstance(command, Sleep) and command.until <= now and draft.trail:
+            # A sleep of no length: decide again, in the same append.
+            return await self._decided(draft, release=False)
+        return draft, command
+
+    async def _manifest(self, draft: _Draft) -> obs.ManifestStored:
+        log = await whole_log(self._host.store, draft.state.run_id)
+        document = compose(
+            self._host.contract,
+            draft.state,
+            [*log, *(event for _, event in draft.trail)],
+            chain_head=await self._chain_head(),
+            chain_length=self.state.seq,
+        )
+        text = Json.of(document)
+        draft.artifacts[text.digest] = text.text.encode()
+        return obs.ManifestStored(ref=text.digest)
+
+    async def _chain_head(self) -> str:
+        row = (await self._host.store.load(self.state.run_id)).row
+        return "sha256:" + row.head_hash.hex()
+
+    async def _append(
+        self,
+        draft: _Draft,
+        answers: Sequence[Performed],
+        command: Command | None,
+    ) -> None:
+        moves = self._moves(command)
+        if not draft.trail and moves == (LeaseMove.KEEP,):
+            return
+        if not draft.trail:
+            released = obs.Released(reason=_reason(command))
+            draft.add(observe(self._host.contract, draft.state, released, self.now()))
+        commit = commit_for(self.state, draft.state, [event for _, event in draft.trail])
+        terms = LeaseTerms(
+            moves=moves,
+            owner=self._host.owner,
+            lease_ms=self._host.contract.lease.lease_ms,
+            replaces=self._replaces,
+        )
+        await self._host.store.append(commit, terms, self._extras(draft, answers, command))
+        self.state = draft.state
+        self._held = LeaseMove.RELEASE not in moves
+        self.fresh += draft.trail
+        for state, event in draft.trail:
+            self._host.watch(state, event)
+
+    def _moves(self, command: Command | None) -> tuple[LeaseMove, ...]:
+        take = () if self._held else (LeaseMove.ACQUIRE,)
+        leaves = isinstance(command, (Finish, Park)) or self._too_long(command)
+        give = (LeaseMove.RELEASE,) if leaves else ()
+        return (*take, *give) or (LeaseMove.KEEP,)
+
+    def _too_long(self, command: Command | None) -> bool:
+        """A sleep beyond the lease is slept without it; any worker may wake the run."""
+        if not isinstance(command, Sleep):
+            return False
+        return command.until - self.now() > self._host.contract.lease.lease_ms
+
+    def leaves(self, command: Command) -> bool:
+        """Whether this hold is over after `command`."""
+        return isinstance(command, (Finish, Park)) or self._too_long(command)
+
+    def _extras(
+        self,
+        draft: _Draft,
+        answers: Sequence[Performed],
+        command: Command | None,
+    ) -> Extras:
+        artifacts = dict(draft.artifacts)
+        staged: tuple[StagedWrite, ...] = ()
+        for answer in answers:
+            artifacts.update(answer.artifacts)
+            staged += answer.staged
+        wake_at = waiting_for = None
+        if isinstance(command, Park):
+            wake_at, waiting_for = command.until, command.waiting_for
+        elif self._too_long(command) and isinstance(command, Sleep):
+            wake_at, waiting_for = command.until, "backoff"
+        return Extras(
+            artifacts=artifacts,
+            staged=staged,
+            posts_taken=tuple(a.post_id for a in answers if a.post_id is not None),
+            wake_at=wake_at,
+            waiting_for=waiting_for,
+        )
+
+    async def _without_decision(
+        self,
+        facts: _Draft,
+        answers: Sequence[Performed],
+        refusal: Refused,
+    ) -> Sequence[Performed]:
+        """Commit the observations alone; what was refused comes back as an observation."""
+        refused = _refused(self.state, facts.state, refusal)
+        if not facts.trail:
+            return [refused]
+        try:
+            await self._append(facts, answers, None)
+        except (CancelMarked, StageRefused) as staged:
+            # Only a staged write can refuse an observation: it was not applied.
+            return [_refused(self.state, facts.state, staged), *_unstaged(answers, str(staged))]
+        return [refused]
+
+
+def _reason(command: Command | None) -> str:
+    return command.waiting_for if isinstance(command, Park) else "sleeping"
+
+
+def _unstaged(answers: Sequence[Performed], message: str) -> list[Performed]:
+    """The same answers, with those that carried staged writes turned into refusals."""
+    kept: list[Performed] = []
+    for answer in answers:
+        seen = answer.seen
+        if not answer.staged or not isinstance(seen, obs.Returned):
+            kept.append(answer)
+            continue
+        rejected = obs.StageRejected(
+            step=seen.step, index=seen.index, attempt=seen.attempt, message=message, draw=0.0
+        )
+        kept.append(Performed(seen=rejected))
+    return kept
+
+
+def _refused(before: RunState, state: RunState, refusal: Refused) -> Performed:
+    facts = refusal.facts
+    match refusal:
+        case CancelMarked():
+            by, reason, at = str(facts["by"]), str(facts["reason"]), _number(facts["at"])
+            return Performed(seen=obs.Cancelled(by=by, reason=reason, requested_at=at))
+        case HeldByOperator():
+            hold = obs.HoldSeen(
+                scope=str(facts["scope"]),
+                by=str(facts["by"]),
+                why=str(facts["why"]),
+                since=_number(facts["since"]),
+            )
+            return Performed(seen=hold)
+        case IntentMoved():
+            return Performed(seen=_intent_changed(state, refusal))
+        case _:
+            return Performed(seen=obs.Woke())
+
+
+def _number(value: object) -> int:
+    assert isinstance(value, int)
+    return value
+
+
+def _intent_changed(state: RunState, refusal: IntentMoved) -> obs.IntentChanged:
+    intent = refusal.facts["intent"]
+    key = getattr(intent, "base", None)
+    index = next(
+        a.index
+        for a in state.actions
+        if a.intent_base == key and a.status is not ActionStatus.CLOSED
+    )
+    return obs.IntentChanged(step=state.step, index=index, intent=intent)  # type: ignore[arg-type]

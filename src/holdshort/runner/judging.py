@@ -1,0 +1,172 @@
+"""Running evaluators: what they may read, and what becomes of their verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from holdshort.kernel import events as ev
+from holdshort.kernel import observations as obs
+from holdshort.kernel.canonical import Body, Json
+from holdshort.kernel.errors import InvalidValue
+from holdshort.kernel.state import RunState
+from holdshort.ports.evaluator import ActionRecord, EvalContext, EvaluatorPort, Verdict
+from holdshort.ports.store import Store
+from holdshort.runner.host import Host
+from holdshort.runner.perform import Performed
+from holdshort.runner.redact import Redactor
+
+_PAGE: Final = 1000
+_TIMEOUT_MS: Final = 600_000
+
+
+async def whole_log(store: Store, run_id: str) -> list[ev.Event]:
+    """Every event of a run, page by page."""
+    events: list[ev.Event] = []
+    after = 0
+    while True:
+        page = await store.events(run_id, after=after, limit=_PAGE)
+        events += [event for _, event in page]
+        if len(page) < _PAGE:
+            return events
+        after = page[-1][0].seq
+
+
+async def judge(host: Host, state: RunState, evaluator: str, redactor: Redactor) -> Performed:
+    """Run one evaluator on the criteria it stands for. A broken evaluator holds nothing."""
+    attempt = next(e.attempt for e in state.evaluations if e.evaluator == evaluator)
+    names = tuple(c.name for c in host.contract.criteria_by_evaluator[evaluator])
+    verdict, error = Verdict(held=False), "the evaluator did not answer in time"
+    try:
+        context = await _context(host, state, names)
+        with host.clock.move_on_after(_TIMEOUT_MS):
+            verdict, error = await host.evaluators[evaluator].judge(context), ""
+    except Exception as broken:  # noqa: BLE001 - an evaluator may raise anything
+        error = redactor.text(f"{type(broken).__name__}: {broken}")
+    return _judged(host.evaluators[evaluator], evaluator, attempt, names, verdict, error, redactor)
+
+
+def _judged(  # noqa: PLR0913 - one evaluator's answer
+    port: EvaluatorPort,
+    evaluator: str,
+    attempt: int,
+    names: tuple[str, ...],
+    verdict: Verdict,
+    error: str,
+    redactor: Redactor,
+) -> Performed:
+    artifacts: dict[str, bytes] = {}
+    verdicts = []
+    for name in names:
+        held = verdict.criteria.get(name, verdict.held)
+        reason = redactor.text(verdict.reason or error)
+        body = _evidence(port, evaluator, name, held, reason, verdict, redactor, artifacts)
+        verdicts.append(
+            obs.CriterionVerdict(criterion=name, held=held, reason=reason, evidence=body)
+        )
+    seen = obs.Judged(
+        evaluator=evaluator,
+        attempt=attempt,
+        verdicts=tuple(verdicts),
+        usage=verdict.usage,
+        error=error,
+    )
+    return Performed(seen=seen, artifacts=artifacts)
+
+
+def _evidence(  # noqa: PLR0913 - the fields of the evidence
+    port: EvaluatorPort,
+    evaluator: str,
+    criterion: str,
+    held: bool,  # noqa: FBT001 - positional in one place only
+    reason: str,
+    verdict: Verdict,
+    redactor: Redactor,
+    artifacts: dict[str, bytes],
+) -> Body:
+    """The evidence document of one verdict; always an artifact, so that its digest resolves."""
+    document: Mapping[str, object] = {
+        "schema": "holdshort/evidence/v1",
+        "criterion": criterion,
+        "evaluator": {"name": evaluator, "version": port.version},
+        "held": held,
+        "reason": reason,
+        "evidence": verdict.evidence,
+    }
+    try:
+        text = Json.of(document, lenient=True).text
+    except InvalidValue:
+        text = Json.of({**document, "evidence": repr(verdict.evidence)}, lenient=True).text
+    clean = Json(redactor.text(text))
+    artifacts[clean.digest] = clean.text.encode()
+    return Body.of(clean)
+
+
+async def _context(host: Host, state: RunState, names: tuple[str, ...]) -> EvalContext:
+    given = state.input
+    return EvalContext(
+        run_id=state.run_id,
+        tenant=state.tenant,
+        environment=state.environment,
+        input=await _value(host.store, given),
+        workspace=Path(host.workspace) if host.workspace is not None else None,
+        criteria=names,
+        actions=await _actions(host.store, state),
+        artifact=host.store.artifact,
+    )
+
+
+async def _value(store: Store, body: Body) -> object:
+    if body.json is not None:
+        return body.json.value
+    return Json((await store.artifact(body.digest)).decode()).value
+
+
+async def _actions(store: Store, state: RunState) -> tuple[ActionRecord, ...]:
+    proposed: dict[tuple[int, int], tuple[ev.ActionProposed, Body]] = {}
+    requests: dict[str, tuple[int, int]] = {}
+    records: list[ActionRecord] = []
+    for seq, event in enumerate(await whole_log(store, state.run_id), start=1):
+        match event:
+            case ev.ActionProposed():
+                proposed[event.step, event.index] = (event, event.arguments)
+            case ev.ApprovalRequested():
+                requests[event.request_id] = (event.step, event.index)
+            case ev.ApprovalModified():
+                place = requests[event.request_id]
+                proposed[place] = (proposed[place][0], event.arguments)
+            case ev.OutcomeSucceeded():
+                records.append(await _record(store, proposed, event, seq, "succeeded"))
+            case ev.OutcomeReplayed():
+                records.append(await _record(store, proposed, event, seq, "replayed"))
+            case ev.OutcomeReconciled(answer="applied"):
+                records.append(await _record(store, proposed, event, seq, "succeeded"))
+            case ev.OutcomeFailed(retry_at=None):
+                records.append(await _record(store, proposed, event, seq, "failed"))
+            case _:
+                pass
+    return tuple(records)
+
+
+async def _record(
+    store: Store,
+    proposed: Mapping[tuple[int, int], tuple[ev.ActionProposed, Body]],
+    event: ev.OutcomeSucceeded | ev.OutcomeReplayed | ev.OutcomeReconciled | ev.OutcomeFailed,
+    seq: int,
+    outcome: str,
+) -> ActionRecord:
+    action, arguments = proposed[event.step, event.index]
+    result: object = None
+    if not isinstance(event, ev.OutcomeFailed) and event.result is not None:
+        result = await _value(store, event.result)
+    return ActionRecord(
+        step=event.step,
+        index=event.index,
+        tool=action.tool,
+        arguments=await _value(store, arguments),
+        outcome=outcome,
+        key=event.key,
+        result=result,
+        seq=seq,
+    )

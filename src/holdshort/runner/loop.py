@@ -1,0 +1,198 @@
+"""The loop: load; then repeat decide, append, perform, observe, decide, append once.
+
+New behaviour goes to a rule, an observation or an adapter, not here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
+
+import anyio
+from anyio.abc import TaskGroup
+
+from holdshort.kernel import observations as obs
+from holdshort.kernel.budgets import deadline_of
+from holdshort.kernel.commands import (
+    AskAgent,
+    Await,
+    CallTools,
+    Command,
+    Evaluate,
+    Finish,
+    LookUp,
+    Sleep,
+)
+from holdshort.kernel.commits import LeaseMove, commit_for
+from holdshort.kernel.errors import FenceLost, InvariantBroken
+from holdshort.kernel.events import RunStarted
+from holdshort.kernel.evolve import evolve
+from holdshort.ports.store import Extras, LeaseTerms, Loaded
+from holdshort.runner.heartbeat import Heartbeat
+from holdshort.runner.history import History
+from holdshort.runner.holder import Holder
+from holdshort.runner.host import Driven, Host
+from holdshort.runner.inbox import from_marks, from_posts, with_intents
+from holdshort.runner.judging import judge
+from holdshort.runner.perform import Performed, Performer
+from holdshort.runner.redact import Redactor
+
+Work = Callable[[], Awaitable[Performed]]
+
+
+async def create(
+    host: Host, started: RunStarted, *, documents: str, artifacts: Mapping[str, bytes]
+) -> None:
+    """Make the run durable; nobody holds it yet. A run id that exists is refused."""
+    state = evolve(None, started)
+    lease = LeaseTerms(moves=(LeaseMove.RELEASE,), owner=host.owner, lease_ms=0)
+    await host.store.create(
+        commit_for(None, state, [started]),
+        lease,
+        Extras(artifacts=artifacts),
+        limits=host.contract.budgets,
+        documents=documents,
+    )
+    host.watch(state, started)
+
+
+async def drive(host: Host, run_id: str, *, replaces: str | None = None) -> Driven:
+    """Hold the run and move it until it ends, waits for somebody else, or this worker drains.
+
+    Raises `LeaseHeld` when a live worker holds it, `FenceLost` when another one takes it away,
+    and `BrokenRecord` when its record is damaged. Nothing is lost in any of these cases.
+    """
+    loaded = await host.store.load(run_id)
+    try:
+        return await _Loop(host, loaded, replaces).run()
+    except BaseExceptionGroup as group:
+        raise _only(group) from None
+
+
+class _Loop:
+    """The life of one hold."""
+
+    def __init__(self, host: Host, loaded: Loaded, replaces: str | None) -> None:
+        self._host = host
+        self._loaded = loaded
+        self._holder = Holder(host, loaded, replaces=replaces)
+        self._history = History(host.contract, host.tools, host.store)
+        self._redactor = Redactor(host.secrets)
+        self._performer = Performer(host, self._redactor)
+        self._running = 0
+        self._send, self._receive = anyio.create_memory_object_stream[Performed](math.inf)
+
+    async def run(self) -> Driven:
+        """Drive until the hold is over."""
+        holder = self._holder
+        if holder.state.phase.terminal:
+            return Driven(state=holder.state, command=Finish())
+        await self._history.open(self._loaded.state)
+        command = await self._advance(await self._taken())
+        lost: list[FenceLost] = []
+        interrupted = False
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._heartbeat().beat, tasks.cancel_scope, lost)
+            self._host.draining.on_want(self._wake)
+            while not holder.leaves(command):
+                answers = await self._do(command, tasks)
+                interrupted = self._host.draining.wanted and not self._running
+                command = await self._advance(answers, release=interrupted)
+            tasks.cancel_scope.cancel()
+        if lost:
+            raise lost[0]
+        return Driven(state=holder.state, command=command, interrupted=interrupted)
+
+    def _heartbeat(self) -> Heartbeat:
+        return Heartbeat(
+            self._host,
+            self._holder,
+            hear=self._send.send_nowait,
+            interrupt=self._performer.interrupt,
+        )
+
+    def _wake(self) -> None:
+        self._send.send_nowait(Performed(seen=obs.Woke()))
+
+    async def _taken(self) -> list[Performed]:
+        """The lease, and what waits for the run, as observations of one append."""
+        row, state = self._loaded.row, self._loaded.state
+        acquired = obs.Acquired(
+            epoch=row.epoch + 1, owner=self._host.owner, take_over=row.owner is not None
+        )
+        wishes = from_marks(state, row.cancel, self._loaded.hold)
+        return [Performed(seen=acquired), *wishes, *from_posts(self._loaded.posts)]
+
+    async def _advance(self, answers: list[Performed], *, release: bool = False) -> Command:
+        completed = await with_intents(self._host.store, self._holder.state.tenant, answers)
+        command = await self._holder.advance(
+            completed, release="interrupted" if release else ""
+        )
+        for _, event in self._holder.fresh:
+            await self._history.saw(event)
+        self._holder.fresh.clear()
+        return command
+
+    async def _do(self, command: Command, tasks: TaskGroup) -> list[Performed]:
+        """Perform: one piece of work in place, several beside each other."""
+        work = self._work(command)
+        if len(work) == 1 and not self._running:
+            answer = await work[0]()
+            return [*self._heard(), answer]
+        for piece in work:
+            self._running += 1
+            tasks.start_soon(self._beside, piece)
+        until = command.until if isinstance(command, (Sleep, Await)) else None
+        if not self._running and until is None:
+            raise InvariantBroken(f"nothing runs and nothing is due after {command}")
+        return await self._wait(until)
+
+    async def _beside(self, piece: Work) -> None:
+        answer = await piece()
+        self._running -= 1
+        self._send.send_nowait(answer)
+
+    def _work(self, command: Command) -> list[Work]:
+        state, host, performer = self._holder.state, self._host, self._performer
+        match command:
+            case AskAgent():
+                now = self._holder.now()
+                left = deadline_of(host.contract, state, now) - now
+                view = self._history.view(state, command.step, now)
+                return [partial(performer.ask, state, command, view, left)]
+            case CallTools():
+                return [partial(performer.call, state, call) for call in command.calls]
+            case LookUp():
+                return [partial(performer.look_up, state, command)]
+            case Evaluate():
+                return [
+                    partial(judge, host, state, name, self._redactor)
+                    for name in command.evaluators
+                ]
+            case _:
+                return []
+
+    async def _wait(self, until: int | None) -> list[Performed]:
+        """For an answer, for a wish of somebody else, or for time."""
+        if until is None:
+            return [await self._receive.receive(), *self._heard()]
+        found: list[Performed] = []
+        with self._host.clock.move_on_after(max(until - self._holder.now(), 0)):
+            found.append(await self._receive.receive())
+        return [*found, *self._heard()] or [Performed(seen=obs.Woke())]
+
+    def _heard(self) -> list[Performed]:
+        """What arrived in the meantime, without waiting."""
+        found: list[Performed] = []
+        while self._receive.statistics().current_buffer_used:
+            found.append(self._receive.receive_nowait())
+        return found
+
+
+def _only(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    """The one error that ended the loop, out of the task group's wrapping."""
+    error: BaseException = group
+    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+        error = error.exceptions[0]
+    return error

@@ -1,0 +1,363 @@
+"""The only place where the world is touched: one handler a command.
+
+Every handler returns an observation; an operating error never leaves as an exception.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import anyio
+
+from holdshort.kernel import observations as obs
+from holdshort.kernel import proposals
+from holdshort.kernel.canonical import Body, Json
+from holdshort.kernel.commands import AskAgent, Call, LookUp
+from holdshort.kernel.errors import InvalidValue
+from holdshort.kernel.retries import ErrorClass
+from holdshort.kernel.state import RunState
+from holdshort.kernel.values import changed
+from holdshort.ports.agent import Proposal, ToolCall, View
+from holdshort.ports.store import StagedWrite
+from holdshort.ports.tool import ToolAnswer, ToolContext, ToolError, ToolPort
+from holdshort.runner.host import Host
+from holdshort.runner.redact import Redactor
+
+_AGENT_TIMEOUT_MS = 600_000
+"""A decision that takes longer is taken as lost; the run's deadline is usually nearer."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Performed:
+    """An observation, the artifacts it names, the writes to apply with it, and the inbox post
+    that it answers."""
+
+    seen: obs.Observation
+    artifacts: Mapping[str, bytes] = field(default_factory=dict)
+    staged: tuple[StagedWrite, ...] = ()
+    post_id: int | None = None
+
+
+class Performer:
+    """Performs commands for one hold of one run. `interrupt` cuts short what may be cut short."""
+
+    def __init__(self, host: Host, redactor: Redactor) -> None:
+        self._host = host
+        self._contract = host.contract
+        self._redact = redactor
+        self._scopes: dict[object, anyio.CancelScope] = {}
+        self._interrupted = False
+
+    def interrupt(self) -> None:
+        """Stop every running attempt that declared it can be stopped."""
+        self._interrupted = True
+        for scope in self._scopes.values():
+            scope.cancel()
+
+    # --- the agent ---------------------------------------------------------------------------
+
+    async def ask(self, state: RunState, command: AskAgent, view: View, left_ms: int) -> Performed:
+        """Ask for a proposal and check each call of it against schemas and known intents."""
+        timeout = min(max(left_ms, 0), _AGENT_TIMEOUT_MS)
+        proposal: Proposal | None = None
+        try:
+            with self._host.clock.move_on_after(timeout) as scope:
+                self._scopes[command] = scope
+                proposal = await self._host.agent.propose(view)
+        except ToolError as error:
+            return self._agent_failed(command, error.error, str(error), error.retry_after_ms)
+        except Exception as error:  # noqa: BLE001 - the agent's own code may raise anything
+            return self._agent_failed(command, ErrorClass.BUG, _describe(error))
+        finally:
+            self._scopes.pop(command, None)
+        if proposal is None:
+            error_class = self._cut_short()
+            return self._agent_failed(command, error_class, "no decision arrived in time")
+        return Performed(seen=await self._proposed(state, command, proposal))
+
+    def _agent_failed(
+        self,
+        command: AskAgent,
+        error: ErrorClass,
+        message: str,
+        retry_after_ms: int | None = None,
+    ) -> Performed:
+        seen = obs.AgentRaised(
+            attempt=command.attempt,
+            error=error,
+            message=self._redact.text(message),
+            draw=self._host.draw(),
+            retry_after_ms=retry_after_ms,
+        )
+        return Performed(seen=seen)
+
+    def _cut_short(self) -> ErrorClass:
+        return ErrorClass.CANCELLED if self._interrupted else ErrorClass.TIMEOUT_UNKNOWN
+
+    async def _proposed(
+        self, state: RunState, command: AskAgent, proposal: Proposal
+    ) -> obs.AgentProposed:
+        calls = [
+            self._checked(state, command.step, index, call)
+            for index, call in enumerate(proposal.calls)
+        ]
+        bases = [call.base for call in calls if call.base is not None]
+        if bases:
+            known = await self._host.store.intents(state.tenant, bases)
+            calls = [
+                changed(call, intent=known[call.base])
+                if call.base is not None and call.base in known
+                else call
+                for call in calls
+            ]
+        conditions = [await self._precondition(state, call) for call in calls]
+        return obs.AgentProposed(
+            attempt=command.attempt,
+            usage=proposal.usage,
+            calls=tuple(
+                changed(call, condition=why) if why else call
+                for call, why in zip(calls, conditions, strict=True)
+            ),
+            done=self._redacted(proposal.done),
+            gave_up=self._redacted(proposal.gave_up),
+            malformed=self._redacted(proposal.malformed),
+            provider=proposal.provider,
+        )
+
+    def _redacted(self, text: str | None) -> str | None:
+        return self._redact.text(text) if text is not None else None
+
+    def _checked(
+        self, state: RunState, step: int, index: int, call: ToolCall
+    ) -> obs.ProposedCall:
+        arguments: Json | None = None
+        error, base = "", None
+        tool = self._host.tools.get(call.tool)
+        try:
+            arguments = Json.of(call.arguments)
+        except InvalidValue as invalid:
+            error = str(invalid)
+        if arguments is not None and self._redact.text(arguments.text) != arguments.text:
+            arguments, error = None, "the arguments hold a secret value"
+        if arguments is not None and not arguments.text.startswith("{"):
+            arguments, error = None, "the arguments are not an object"
+        if arguments is not None and tool is not None and call.tool in self._contract.tools:
+            error, base = self._against_schema(state, step, index, tool, arguments)
+        return obs.ProposedCall(
+            tool=call.tool,
+            arguments=arguments,
+            error=error,
+            base=base,
+            repeat=call.repeat,
+            label=call.label,
+        )
+
+    def _against_schema(
+        self, state: RunState, step: int, index: int, tool: ToolPort, arguments: Json
+    ) -> tuple[str, str | None]:
+        value = arguments.value
+        assert isinstance(value, dict)
+        error = tool.check_arguments(value)
+        if error:
+            return error, None
+        name = tool.definition.name
+        try:
+            base = proposals.base_for(
+                self._contract, state, name, value, step=step, index=index
+            )
+        except KeyError as missing:
+            return f"the idempotency scope needs the field {missing}", None
+        return "", base
+
+    async def _precondition(self, state: RunState, call: obs.ProposedCall) -> str:
+        tool = self._host.tools.get(call.tool)
+        if tool is None or call.arguments is None or call.error:
+            return ""
+        if call.tool not in self._contract.tools:
+            return ""
+        value = call.arguments.value
+        assert isinstance(value, dict)
+        try:
+            return await tool.check_before(self._context(state, None, 0, 0), value)
+        except Exception as error:  # noqa: BLE001 - a broken condition denies
+            return f"the pre-condition failed: {self._redact.text(_describe(error))}"
+
+    # --- tools -------------------------------------------------------------------------------
+
+    def _context(  # noqa: PLR0913 - what a tool may know
+        self,
+        state: RunState,
+        key: str | None,
+        token: int,
+        deadline_at: int,
+        *,
+        plan: object = None,
+        seal: bool = False,
+    ) -> ToolContext:
+        return ToolContext(
+            run_id=state.run_id,
+            tenant=state.tenant,
+            environment=state.environment,
+            step=state.step,
+            key=key,
+            token=token,
+            deadline_at=deadline_at,
+            workspace=self._host.workspace,
+            secrets=self._host.secrets,
+            plan=plan,
+            seal=seal,
+        )
+
+    async def _value(self, body: Body) -> object:
+        if body.json is not None:
+            return body.json.value
+        return Json((await self._host.store.artifact(body.digest)).decode()).value
+
+    async def call(self, state: RunState, call: Call) -> Performed:
+        """Send one authorised call and say what came back; silence is `Vanished`."""
+        tool = self._host.tools[call.tool]
+        terms = self._contract.tools[call.tool]
+        arguments = await self._value(call.arguments)
+        assert isinstance(arguments, dict)
+        plan = await self._value(call.plan) if call.plan is not None else None
+        context = self._context(state, call.key, call.token, call.deadline_at, plan=plan)
+        answer: object = None
+        try:
+            with self._host.clock.move_on_after(call.timeout_ms) as scope:
+                if terms.interruptible and self._contract.propagate_cancel_to_tools:
+                    self._scopes[call] = scope
+                if call.prepare:
+                    answer = _Plan(await tool.prepare(context, arguments))
+                else:
+                    answer = await tool.call(context, arguments)
+        except ToolError as error:
+            return self._raised(call, error.error, str(error), error.retry_after_ms)
+        except Exception as error:  # noqa: BLE001 - a tool may raise anything; it is data here
+            return self._raised(call, ErrorClass.BUG, _describe(error))
+        finally:
+            self._scopes.pop(call, None)
+        return self._answered(call, tool, arguments, answer)
+
+    def _answered(
+        self, call: Call, tool: ToolPort, arguments: Mapping[str, object], answer: object
+    ) -> Performed:
+        match answer:
+            case _Plan():
+                return self._prepared(call, answer)
+            case ToolAnswer():
+                return self._returned(call, tool, arguments, answer)
+            case _ if self._interrupted:
+                return self._raised(call, ErrorClass.CANCELLED, "interrupted by a cancel")
+            case _:
+                return self._vanished(call)
+
+    def _raised(
+        self, call: Call, error: ErrorClass, message: str, retry_after_ms: int | None = None
+    ) -> Performed:
+        seen = obs.Raised(
+            step=call.step,
+            index=call.index,
+            attempt=call.attempt,
+            error=error,
+            message=self._redact.text(message),
+            draw=self._host.draw(),
+            retry_after_ms=retry_after_ms,
+        )
+        return Performed(seen=seen)
+
+    def _vanished(self, call: Call) -> Performed:
+        seen = obs.Vanished(
+            step=call.step,
+            index=call.index,
+            attempt=call.attempt,
+            message=f"no answer within {call.timeout_ms} ms",
+            draw=self._host.draw(),
+        )
+        return Performed(seen=seen)
+
+    def _prepared(self, call: Call, plan: _Plan) -> Performed:
+        try:
+            body, artifacts = self._body(plan.value)
+        except InvalidValue as invalid:
+            return self._raised(call, ErrorClass.BUG, f"the plan is not JSON: {invalid}")
+        seen = obs.Prepared(step=call.step, index=call.index, attempt=call.attempt, plan=body)
+        return Performed(seen=seen, artifacts=artifacts)
+
+    def _returned(
+        self, call: Call, tool: ToolPort, arguments: Mapping[str, object], answer: ToolAnswer
+    ) -> Performed:
+        terms = self._contract.tools[call.tool]
+        try:
+            finding = tool.check_result(arguments, answer.value)
+            body, artifacts = self._body(answer.value)
+        except InvalidValue as invalid:
+            finding = f"the result is not JSON: {invalid}"
+            body, artifacts = self._body({"$hs": "unreadable", "type": type(answer.value).__name__})
+        seen = obs.Returned(
+            step=call.step,
+            index=call.index,
+            attempt=call.attempt,
+            result=body,
+            cost_usd=answer.cost_usd,
+            finding=self._redact.text(finding),
+            version_value=_part(answer.value, terms.state_version),
+            watch_value=_part(answer.value, terms.progress.watch),
+        )
+        return Performed(seen=seen, artifacts=artifacts, staged=answer.staged)
+
+    def _body(self, value: object) -> tuple[Body, Mapping[str, bytes]]:
+        text = Json.of(value, lenient=True).text
+        body = Body.of(Json(self._redact.text(text)))
+        if body.json is not None:
+            return body, {}
+        return body, {body.digest: self._redact.text(text).encode()}
+
+    async def look_up(self, state: RunState, command: LookUp) -> Performed:
+        """Ask the receiver what became of the intent; no answer is an answer too."""
+        tool = self._host.tools[command.tool]
+        arguments = await self._value(command.arguments)
+        assert isinstance(arguments, dict)
+        sealing = command.token is not None
+        context = self._context(
+            state, command.key, command.token or 0, 0, seal=sealing
+        )
+        found: bool | None = None
+        result: Body | None = None
+        artifacts: Mapping[str, bytes] = {}
+        message = ""
+        try:
+            with self._host.clock.move_on_after(command.timeout_ms):
+                answer = await tool.look_up(context, arguments)
+                found = answer.found
+                if answer.found:
+                    result, artifacts = self._body(answer.value)
+        except Exception as error:  # noqa: BLE001 - a look-up that fails has told nothing
+            found, message = None, self._redact.text(_describe(error))
+        seen = obs.LookedUp(
+            step=command.step,
+            index=command.index,
+            found=found,
+            result=result,
+            message=message,
+            draw=self._host.draw(),
+        )
+        return Performed(seen=seen, artifacts=artifacts)
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    value: object
+
+
+def _part(value: object, name: str | None) -> str | None:
+    """A declared field of the result as canonical text, for fingerprints."""
+    if name is None:
+        return None
+    part = value.get(name) if isinstance(value, Mapping) else None
+    return Json.of(part, lenient=True).text
+
+
+def _describe(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}"
+

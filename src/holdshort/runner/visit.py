@@ -1,0 +1,42 @@
+"""A visit: taking a run that nobody holds for one append, to turn requests into facts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from holdshort.kernel import observations as obs
+from holdshort.kernel.state import RunState
+from holdshort.ports.store import Loaded
+from holdshort.runner.holder import Holder
+from holdshort.runner.host import Host
+from holdshort.runner.inbox import from_marks, from_posts, with_intents
+from holdshort.runner.perform import Performed
+
+
+async def visit(
+    host: Host,
+    loaded: Loaded,
+    observations: Sequence[obs.Observation],
+    *,
+    replaces: str | None = None,
+) -> RunState:
+    """Acquire, write what follows from `observations` (and the end, if it is due), release.
+
+    Needs no code of the loop: the host's tools, evaluators and agent are never touched. Raises
+    `LeaseHeld` when a live worker holds the run, and `HeadMoved` when it moved meanwhile: load
+    it again.
+    """
+    holder = Holder(host, loaded, replaces=replaces)
+    acquired = obs.Acquired(
+        epoch=loaded.row.epoch + 1, owner=host.owner, take_over=loaded.row.owner is not None
+    )
+    wishes = from_marks(loaded.state, loaded.row.cancel, loaded.hold)
+    answers = [
+        Performed(seen=acquired),
+        *wishes,
+        *from_posts(loaded.posts),
+        *(Performed(seen=seen) for seen in observations),
+    ]
+    completed = await with_intents(host.store, loaded.state.tenant, answers)
+    await holder.visit(completed)
+    return holder.state
