@@ -12,6 +12,7 @@ import statistics
 import subprocess
 import sys
 import time
+from decimal import Decimal
 from pathlib import Path
 
 import holdshort as hs
@@ -55,7 +56,7 @@ class Stopwatch:
 
     version = "1"
     spends_tokens = False
-    cost_usd = 0
+    cost_usd = Decimal(0)
 
     def __init__(
         self, steps: int, *, free: int | None = None, leave_at: int | None = None
