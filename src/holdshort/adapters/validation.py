@@ -35,6 +35,8 @@ class Validator:
             case _Reason.AdditionalProperties(unexpected=names):
                 allowed = ", ".join(self._names(error)) or "none"
                 return f"unexpected {_listed(names)}; allowed are {allowed}"
+            case _Reason.FalseSchema():
+                return "nothing is allowed here"
             case _Reason.Required(property=name):
                 return f"{name!r} is missing"
             case _Reason.AnyOf() | _Reason.OneOfNotValid():

@@ -32,7 +32,7 @@ def proposed(agent: AgentPort, step: int) -> Proposal:
 SCRIPT: list[Entry] = [
     call("read_spec"),
     [call("look", at=1), call("look", at=2)],
-    lambda seen: call("patch", order=seen.input["order"], step=seen.step),
+    lambda seen: call("patch", given=seen.input, step=seen.step),
     Malformed("{'tool'"),
     GiveUp("too hard"),
     Done("fixed"),
@@ -45,7 +45,7 @@ def test_each_step_says_the_entry_of_its_number() -> None:
 
     assert proposed(agent, 1).calls == (ToolCall(tool="read_spec", arguments={}),)
     assert [c.arguments for c in proposed(agent, 2).calls] == [{"at": 1}, {"at": 2}]
-    assert proposed(agent, 3).calls[0].arguments == {"order": 7, "step": 3}
+    assert proposed(agent, 3).calls[0].arguments == {"given": {"order": 7}, "step": 3}
     assert proposed(agent, 4).malformed == "{'tool'"
     assert proposed(agent, 5).gave_up == "too hard"
     assert proposed(agent, 6).done == "fixed"
