@@ -63,9 +63,7 @@ def test_text_that_cannot_be_trusted_is_refused_at_its_place(code: str, text: st
 @pytest.mark.parametrize("bomb_width", [10, 50])
 def test_aliases_cannot_stand_for_an_enormous_document(bomb_width: int) -> None:
     lines = ["a0: &a0 [x, x]"]
-    lines += [
-        f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * bomb_width)}]" for n in range(1, 8)
-    ]
+    lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * bomb_width)}]" for n in range(1, 8)]
 
     root, found = tree("\n".join(lines))
 

@@ -223,8 +223,15 @@ class _Builder:
     def _scalar(self, event: Any) -> None:
         place = _place(event.start_mark)
         self._check_tag(event, place)
-        plain = event.style is None or event.style == ""
-        node = _resolved(str(event.value), place, plain=plain)
+        text = str(event.value)
+        if any("\ud800" <= c <= "\udfff" for c in text):
+            self._refuse(
+                "HS1113",
+                place,
+                "the text holds a lone surrogate, which no file can carry",
+                "remove the escape that makes it",
+            )
+        node = _resolved(text, place, plain=not event.style)
         if event.anchor:
             self._anchors[event.anchor] = node
         self._put(node, place)

@@ -75,15 +75,6 @@ def text(node: Node, shape: Text, path: str, found: Findings) -> object:
         message = f"expected {shape.says}, found {quoted(node.text)}"
         found.add(code, path, message, fix=f"write {shape.says}", place=node.place)
         return Wrong
-    if any("\ud800" <= c <= "\udfff" for c in node.text):
-        found.add(
-            "HS1113",
-            path,
-            "the text holds a lone surrogate, which no file can carry",
-            fix="remove the escape that makes it",
-            place=node.place,
-        )
-        return Wrong
     return node.text
 
 

@@ -5,6 +5,7 @@ A value that is wrong is left out, so that one pass finds everything that is wro
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Final
 
@@ -40,6 +41,9 @@ from holdshort.contract.shapes import (
     a_name,
     says,
 )
+
+NUMBER_CHARS_MAX: Final = 100
+"""Digits of a number in a JSON object of free content."""
 
 
 def read(node: Node, shape: Shape, path: str, found: Findings) -> object:
@@ -244,21 +248,29 @@ def _one_of(node: Node, shape: OneOf, path: str, found: Findings) -> object:
 def _json_object(node: Node, shape: JsonObject, path: str, found: Findings) -> object:
     if node.kind is not NodeKind.MAP:
         return wrong_type(node, shape, path, found)
-    return _any_json(node)
+    return _any_json(node, path, found)
 
 
-def _any_json(node: Node) -> object:
+def _any_json(node: Node, path: str, found: Findings) -> object:
     match node.kind:
         case NodeKind.MAP:
-            return {name: _any_json(child) for name, child in node.entries.items()}
+            children = node.entries.items()
+            return {name: _any_json(child, f"{path}.{name}", found) for name, child in children}
         case NodeKind.LIST:
-            return [_any_json(item) for item in node.items]
-        case NodeKind.INTEGER if isinstance(node.scalar, int):
-            return node.scalar
+            items = enumerate(node.items)
+            return [_any_json(item, f"{path}[{index}]", found) for index, item in items]
         case NodeKind.INTEGER | NodeKind.NUMBER:
-            return float(node.text)
+            return _number(node, path, found)
         case _:
             return node.scalar
+
+
+def _number(node: Node, path: str, found: Findings) -> object:
+    if len(node.text) > NUMBER_CHARS_MAX or not math.isfinite(float(node.text)):
+        message = f"{node.described()} is larger than a schema needs"
+        found.add("HS1104", path, message, fix="write a smaller number", place=node.place)
+        return Wrong
+    return int(node.text) if node.kind is NodeKind.INTEGER else float(node.text)
 
 
 def _words(node: Node, shape: Words, path: str, found: Findings) -> object:
