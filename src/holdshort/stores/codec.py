@@ -1,7 +1,7 @@
 """Events and states as canonical bytes (`hs1`) and back: data only, a closed list of types.
 
-A field that equals its default is left out, so an added field changes no older byte, and a
-default may never change: `tests/stores/test_codec.py` pins them.
+A field that equals its default (None where it may be None) is left out, so an added field
+changes no older byte, and a default may never change: `tests/stores/test_codec.py` pins them.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from operator import attrgetter
 from types import NoneType, UnionType
 from typing import Any, Final, Union, get_args, get_origin, get_type_hints
 
-from holdshort.kernel.canonical import Body, Json, decimal_text, sha256_name
+from holdshort.kernel.canonical import Body, Json, decimal_text
 from holdshort.kernel.errors import BrokenRecord, InvalidValue
-from holdshort.kernel.events import EVENT_TYPES, Event, ManifestWritten, RunSucceeded
+from holdshort.kernel.events import EVENT_TYPES, Event, ManifestWritten, RunSucceeded, VerdictGiven
 from holdshort.kernel.state import RunState
 
 _Write = Callable[[Any], str]
@@ -78,6 +78,8 @@ def absent_artifacts(event: Event) -> tuple[str, ...]:
         found.append(event.ref)
     elif isinstance(event, RunSucceeded) and event.manifest is not None:
         found.append(event.manifest)
+    elif isinstance(event, VerdictGiven) and event.ref.startswith("sha256:"):
+        found.append(event.ref)
     return tuple(found)
 
 
@@ -87,41 +89,46 @@ def absent_artifacts(event: Event) -> tuple[str, ...]:
 class _Record:
     """One dataclass, compiled once: how to write its fields in key order and read them back."""
 
-    __slots__ = ("_cls", "_plan", "_readers", "_required")
+    __slots__ = ("_absent", "_cls", "_get", "_plan", "_readers", "_required")
 
     def __init__(self, cls: type) -> None:
         hints = get_type_hints(cls)
-        plan: list[tuple[str, Callable[[Any], object], _Write, object]] = []
+        plan: list[tuple[str, _Write, object]] = []
         readers: dict[str, _Read] = {}
-        required: set[str] = set()
-        for item in sorted(fields(cls), key=lambda found: found.name):
+        absent: dict[str, object] = {}  # None needs no bytes, with a default or without one
+        named = sorted(fields(cls), key=lambda found: found.name)
+        for item in named:
             write, read = _codec(hints[item.name])
             default: object = _REQUIRED
             if item.default is not MISSING:
                 default = item.default
             elif item.default_factory is not MISSING:
                 default = item.default_factory()
-            if default is _REQUIRED:
-                required.add(item.name)
-            plan.append((f'"{item.name}":', attrgetter(item.name), write, default))
+            elif NoneType in get_args(hints[item.name]):
+                default = absent[item.name] = None
+            plan.append((f'"{item.name}":', write, default))
             readers[item.name] = read
         self._cls = cls
+        self._get = _getter([item.name for item in named])
         self._plan = tuple(plan)
         self._readers = readers
-        self._required = frozenset(required)
+        self._required = frozenset(
+            item.name for item, place in zip(named, plan, strict=True) if place[2] is _REQUIRED
+        )
+        self._absent = absent
 
     def write(self, value: object) -> str:
-        parts: list[str] = []
-        for key, get, write, default in self._plan:
-            found = get(value)
-            if found != default:
-                parts.append(key + write(found))
+        parts = [
+            key + write(found)
+            for (key, write, default), found in zip(self._plan, self._get(value), strict=True)
+            if default is _REQUIRED or found != default
+        ]
         return "{" + ",".join(parts) + "}"
 
     def read(self, value: object) -> object:
         if type(value) is not dict:
             raise _Misfit(f"expected an object, found {_shape(value)}")
-        found: dict[str, object] = {}
+        found = dict(self._absent)
         for key, item in value.items():
             reader = self._readers.get(key)
             if reader is None:
@@ -134,6 +141,13 @@ class _Record:
             missing = sorted(self._required - found.keys())
             raise _Misfit(f"{missing[0]}: missing")
         return self._cls(**found)
+
+
+def _getter(names: list[str]) -> Callable[[Any], tuple[object, ...]]:
+    """All fields of a value at once; `attrgetter` gives no tuple for a single name."""
+    if len(names) > 1:
+        return attrgetter(*names)
+    return lambda value: tuple(getattr(value, name) for name in names)
 
 
 _RECORDS: Final[dict[type, _Record]] = {}
@@ -287,26 +301,20 @@ def _read_json(value: object) -> Json:
 
 
 def _write_body(value: Body) -> str:
+    """A value that is held gives its own digest and size, so those are not stored with it."""
     if value.json is None:
         return f'{{"digest":{_quote(value.digest)},"size":{value.size}}}'
-    return f'{{"digest":{_quote(value.digest)},"size":{value.size},"value":{value.json.text}}}'
+    return f'{{"value":{value.json.text}}}'
 
 
 def _read_body(value: object) -> Body:
-    if type(value) is not dict or not {"digest", "size"} <= value.keys() <= _BODY_KEYS:
-        raise _Misfit(f"expected digest, size and perhaps value, found {_shape(value)}")
-    digest = _read_str(value["digest"])
-    size = _read_int(value["size"])
-    if "value" not in value:
-        return Body(None, digest, size)
-    # The C encoder agrees with the canonical form except for floats and non-ASCII keys; the
-    # digest tells whether it did.
-    text = _dumps(value["value"])
-    if sha256_name(text.encode("utf-8", "surrogatepass")) != digest:
-        text = _read_json(value["value"]).text
-        if sha256_name(text.encode()) != digest:
-            raise _Misfit(f"the value does not have the digest {digest}")
-    return Body(Json(text), digest, size)
+    if type(value) is dict:
+        if value.keys() == _INLINE:
+            held = _read_json(value["value"])
+            return Body(held, held.digest, held.size)
+        if value.keys() == _ABSENT:
+            return Body(None, _read_str(value["digest"]), _read_int(value["size"]))
+    raise _Misfit(f"expected a value, or digest and size, found {_shape(value)}")
 
 
 def _shape(value: object) -> str:
@@ -328,12 +336,8 @@ def _utf16(key: str) -> bytes:
     return key.encode("utf-16-be", "surrogatepass")
 
 
-_BODY_KEYS: Final = {"digest", "size", "value"}
-_dumps: Final = json.JSONEncoder(
-    ensure_ascii=False,
-    sort_keys=True,
-    separators=(",", ":"),
-).encode
+_INLINE: Final = {"value"}
+_ABSENT: Final = {"digest", "size"}
 _read_str: Final = _exactly(str)
 _read_int: Final = _exactly(int)
 _SIMPLE: Final[Mapping[object, tuple[_Write, _Read]]] = {

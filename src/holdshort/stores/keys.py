@@ -18,6 +18,7 @@ from typing import Final
 from holdshort.stores.errors import KeyUnusable
 
 _KEY_BYTES: Final = 32
+_MAC_BYTES: Final = 16
 _KEYS_MAX: Final = 64
 _MAKE: Final = "python3 -c 'import secrets; print(secrets.token_hex(32))'"
 
@@ -48,8 +49,8 @@ class KeyRing:
         return self._newest_id
 
     def sign(self, message: bytes) -> bytes:
-        """HMAC-SHA256 of `message` under the newest key."""
-        return hmac.digest(self._newest, message, "sha256")
+        """HMAC-SHA256 of `message` under the newest key, cut to 128 bits (RFC 2104, 5)."""
+        return hmac.digest(self._newest, message, "sha256")[:_MAC_BYTES]
 
     def knows(self, name: str) -> bool:
         """Whether the ring holds the key with this id."""
@@ -60,7 +61,7 @@ class KeyRing:
         key = self._by_id.get(name)
         if key is None:
             return False
-        return hmac.compare_digest(hmac.digest(key, message, "sha256"), mac)
+        return hmac.compare_digest(hmac.digest(key, message, "sha256")[:_MAC_BYTES], mac)
 
     def __repr__(self) -> str:
         return f"KeyRing({', '.join(self._by_id)})"

@@ -228,7 +228,8 @@ class MemoryStore:
         if run.state is None or run.folded != run.state:
             raise BrokenRecord(f"run {run_id}: replay gives another state than the writer had")
         posts = tuple(run.posts.values())
-        return Loaded(row=self._row(run), state=run.state, posts=posts)
+        hold = hold_over(run.standing, self._holds.values())
+        return Loaded(row=self._row(run), state=run.state, posts=posts, hold=hold)
 
     async def renew(self, run_id: str, epoch: int, lease_ms: int) -> Marks:
         """Extend the lease; raises `FenceLost` when it is no longer this holder's."""

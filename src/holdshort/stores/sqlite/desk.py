@@ -222,7 +222,8 @@ class SqliteDesk:
         row = self._database.row("snapshot_of", found.id)
         if row is None:
             return None
-        seq, head_hash, body, key_id, mac = row
+        seq, head_hash, body, raw_id, mac = row
+        key_id = raw_id.hex()
         run_id = found.row.run_id
         message = snapshot_message(run_id, seq, head_hash, body)
         if check_mac and not self._keyring.check(key_id, message, mac):

@@ -7,7 +7,8 @@ from typing import Any, Final, NamedTuple
 
 from holdshort.kernel.canonical import Json
 from holdshort.kernel.effects import IntentRecord, IntentStatus
-from holdshort.kernel.events import OutcomeReconciled, OutcomeReplayed, OutcomeSucceeded
+from holdshort.kernel.errors import BrokenRecord
+from holdshort.kernel.events import OutcomeReconciled, OutcomeSucceeded
 from holdshort.kernel.state import RunState
 from holdshort.ports.clock import Clock
 from holdshort.ports.store import ApprovalRow, RunRow, StoredEvent
@@ -18,6 +19,9 @@ from holdshort.stores.standing import PoolRow, Standing, lease_live
 _NAME: Final = "sha256:"
 _KEY: Final = "hs1-"
 _DIGEST_LENGTH: Final = len(_NAME) + 64
+RESULTS: Final = (OutcomeSucceeded, OutcomeReconciled)
+"""The events that hold the result of an intent."""
+
 _KEY_LENGTH: Final = len(_KEY) + 40
 
 
@@ -150,13 +154,14 @@ def stored_event(row: Any, previous: bytes) -> StoredEvent:
         salt=row[4],
         previous=previous,
         hash=row[5],
-        key_id=row[6],
+        key_id=row[6].hex(),
         mac=row[7],
     )
 
 
-def intent_record(database: Database, row: Any) -> IntentRecord:
+def intent_record(database: Database, row: Row) -> IntentRecord:
     """A row of `intent_now` or `intent_newest`, with its result."""
+    result, result_ref = _result(database, row)
     return IntentRecord(
         base=unpack(row[0]),
         key=unpack_key(row[1]),
@@ -166,20 +171,21 @@ def intent_record(database: Database, row: Any) -> IntentRecord:
         args_digest=unpack(row[5]),
         attempts=row[6],
         generation=row[7],
-        result=_result(database, row),
-        result_ref=None if row[9] is None else unpack(row[9]),
+        result=result,
+        result_ref=result_ref,
     )
 
 
-def _result(database: Database, row: Any) -> Json | None:
-    if row[8] is not None:
-        return Json(row[8])
-    if row[10] is None:
-        return None
-    found: Any = database.row("event_body", row[11], row[10])
-    event = decode_event(*found)
-    assert isinstance(event, (OutcomeSucceeded, OutcomeReconciled, OutcomeReplayed))
-    return event.result.json if event.result is not None else None
+def _result(database: Database, row: Row) -> tuple[Json | None, str | None]:
+    """The recorded result and its digest, from the row itself or from the event it names."""
+    text, ref, seq, run = row[8:12]
+    if seq is None:
+        return None if text is None else Json(text), None if ref is None else unpack(ref)
+    found = database.row("event_body", run, seq)
+    event = None if found is None else decode_event(*found)
+    if not isinstance(event, RESULTS) or event.result is None:
+        raise BrokenRecord(f"run {row[4]}, event {seq}: no result for intent {unpack_key(row[1])}")
+    return event.result.json, event.result.digest
 
 
 def approval_row(row: Any) -> ApprovalRow:

@@ -97,7 +97,8 @@ class SqliteStore(SqliteDesk):
         fault = row_fault(found, state, stop_reason_of(state))
         if fault:
             raise BrokenRecord(f"run {run_id}: {fault}")
-        return Loaded(row=found.row, state=state, posts=self._posts(found.id))
+        hold = hold_over(found.standing, self._database.rows("controls"))
+        return Loaded(row=found.row, state=state, posts=self._posts(found.id), hold=hold)
 
     def _rows_after(
         self, found: StoredRun, after: int, previous: bytes, limit: int

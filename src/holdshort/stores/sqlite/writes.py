@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from holdshort.kernel.canonical import decimal_text, sha256_name
 from holdshort.kernel.commits import ApprovalChange, Commit, IntentChange, PoolChange
 from holdshort.kernel.contract import Budgets
 from holdshort.kernel.errors import HeadMoved, InvalidValue, InvariantBroken
-from holdshort.kernel.events import OutcomeReconciled, OutcomeReplayed, OutcomeSucceeded
 from holdshort.kernel.state import RunState
 from holdshort.ports.clock import Clock
 from holdshort.ports.store import Extras, LeaseTerms, StagedWrite, StoredEvent
@@ -26,6 +26,7 @@ from holdshort.stores.guards import (
 from holdshort.stores.keys import KeyRing
 from holdshort.stores.sqlite.database import Database
 from holdshort.stores.sqlite.rows import (
+    RESULTS,
     Locked,
     approval_row,
     first,
@@ -44,7 +45,8 @@ from holdshort.stores.staged import (
 )
 from holdshort.stores.standing import fresh_pool, snapshot_due, stop_reason_of
 
-_RESULTS = (OutcomeSucceeded, OutcomeReconciled, OutcomeReplayed)
+SEQ_BITS: Final = 32
+"""An event's row number is its run's, then this many bits of its position."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +100,8 @@ class Writer:
         record = None if row is None else intent_record(database, row)
         after = intent_after(record, change, found.standing.run_id)
         result_seq = _result_seq(commit, change)
-        inline = after.result is not None and result_seq is None
+        result = after.result if result_seq is None else None
+        result_ref = after.result_ref if result_seq is None else None
         database.change(
             "intent_put",
             tenant,
@@ -112,8 +115,8 @@ class Writer:
             after.generation,
             change.token,
             result_seq,
-            after.result.text if inline and after.result is not None else None,
-            None if after.result_ref is None else pack(after.result_ref),
+            None if result is None else result.text,
+            None if result_ref is None else pack(result_ref),
         )
 
     def _change_approval(self, found: Locked, commit: Commit, change: ApprovalChange) -> None:
@@ -194,10 +197,12 @@ class Writer:
             keyring=self.keyring,
             random_bytes=self.random_bytes,
         )
+        place = found.id << SEQ_BITS
+        key_id = bytes.fromhex(self.keyring.signing_id)
         self.database.change_all(
             "event_insert",
             [
-                (found.id, r.seq, r.epoch, r.kind, r.body, r.salt, r.hash, r.key_id, r.mac)
+                (place | r.seq, r.epoch, r.kind, r.body, r.salt, r.hash, key_id, r.mac)
                 for r in rows
             ],
         )
@@ -235,7 +240,7 @@ class Writer:
     def _snapshot(self, run: int, state: RunState, head: bytes) -> None:
         body = encode_state(state)
         message = snapshot_message(state.run_id, state.seq, head, body)
-        key_id = self.keyring.signing_id
+        key_id = bytes.fromhex(self.keyring.signing_id)
         mac = self.keyring.sign(message)
         self.database.change("snapshot_put", run, state.seq, head, body, key_id, mac)
 
@@ -274,11 +279,12 @@ class Writer:
 
 def _result_seq(commit: Commit, change: IntentChange) -> int | None:
     """The event of this commit that holds the intent's result, which is then not kept twice."""
-    if change.result is None:
+    if change.result_ref is None:
         return None
     for seq, event in enumerate(commit.events, commit.expected_seq + 1):
-        if isinstance(event, _RESULTS) and event.key == change.key and event.result is not None:
-            return seq if event.result.json == change.result else None
+        if isinstance(event, RESULTS) and event.key == change.key and event.result is not None:
+            same = event.result.json == change.result and event.result.digest == change.result_ref
+            return seq if same else None
     return None
 
 

@@ -55,8 +55,8 @@ UPDATE pool
 
 -- name: event_insert
 -- One event of the log.
-INSERT INTO event (run, seq, epoch, kind, body, salt, hash, key_id, mac)
-VALUES (:run, :seq, :epoch, :kind, :body, :salt, :hash, :key_id, :mac);
+INSERT INTO event (id, epoch, kind, body, salt, hash, key_id, mac)
+VALUES (:id, :epoch, :kind, :body, :salt, :hash, :key_id, :mac);
 
 -- name: intent_now
 -- One intent as it stands, for the guard.
@@ -146,4 +146,4 @@ ON CONFLICT (run) DO UPDATE
 
 -- name: event_hash
 -- After a commit whose answer was lost: what lies at the place we tried to write.
-SELECT e.hash FROM event e JOIN run r ON r.id = e.run WHERE r.run_id = :run_id AND e.seq = :seq;
+SELECT hash FROM event WHERE id = ((SELECT id FROM run WHERE run_id = :run_id) << 32) + :seq;

@@ -22,16 +22,17 @@ SELECT seq, head_hash, body, key_id, mac FROM snapshot WHERE run = :run;
 
 -- name: events_after
 -- A page of the log in order.
-SELECT seq, epoch, kind, body, salt, hash, key_id, mac
-  FROM event WHERE run = :run AND seq > :after ORDER BY seq LIMIT :limit;
+SELECT id & 4294967295, epoch, kind, body, salt, hash, key_id, mac
+  FROM event WHERE id > (:run << 32) + :after AND id < (:run + 1) << 32
+ ORDER BY id LIMIT :limit;
 
 -- name: hash_before
 -- The link that the first event of a page must follow.
-SELECT hash FROM event WHERE run = :run AND seq = :seq;
+SELECT hash FROM event WHERE id = (:run << 32) + :seq;
 
 -- name: event_body
 -- One event, for the result that an intent refers to.
-SELECT kind, body FROM event WHERE run = :run AND seq = :seq;
+SELECT kind, body FROM event WHERE id = (:run << 32) + :seq;
 
 -- name: posts_of
 -- The inbox of a run, oldest first.

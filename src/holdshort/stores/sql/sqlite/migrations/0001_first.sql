@@ -53,19 +53,19 @@ CREATE TABLE pool (
     cost_usd_max   TEXT NOT NULL
 ) STRICT;
 
--- The log. `hash` links each event to the one before it; `mac` authenticates the hash.
+-- The log. `id` is the run's row number and the position: run << 32 | seq, so that a run's log lies
+-- together and appends fill pages. `hash` links each event to the one before it; `mac` (128 bits)
+-- authenticates the hash with the key whose id is `key_id`.
 CREATE TABLE event (
-    run    INTEGER NOT NULL REFERENCES run (id),
-    seq    INTEGER NOT NULL,
+    id     INTEGER PRIMARY KEY,
     epoch  INTEGER NOT NULL,
     kind   TEXT NOT NULL,
     body   BLOB NOT NULL,
     salt   BLOB NOT NULL,
     hash   BLOB NOT NULL,
-    key_id TEXT NOT NULL,
-    mac    BLOB NOT NULL,
-    PRIMARY KEY (run, seq)
-) STRICT, WITHOUT ROWID;
+    key_id BLOB NOT NULL,
+    mac    BLOB NOT NULL
+) STRICT;
 
 -- Requests of people and other processes to a run.
 CREATE TABLE inbox (
@@ -78,7 +78,7 @@ CREATE TABLE inbox (
 CREATE INDEX inbox_run ON inbox (run);
 
 -- One effect and where it stands. Its result is in the event `result_seq` of its run, or in
--- `result` where no event holds it.
+-- `result` and `result_ref` where no event holds it.
 CREATE TABLE intent (
     tenant      TEXT NOT NULL,
     base        ANY NOT NULL,
@@ -120,7 +120,7 @@ CREATE TABLE snapshot (
     seq       INTEGER NOT NULL,
     head_hash BLOB NOT NULL,
     body      BLOB NOT NULL,
-    key_id    TEXT NOT NULL,
+    key_id    BLOB NOT NULL,
     mac       BLOB NOT NULL
 ) STRICT;
 
