@@ -17,6 +17,8 @@ from pathlib import Path
 
 import holdshort as hs
 from bare_loop import tool
+from holdshort.app.locate import Found
+from holdshort.app.orders import Order
 
 CONTRACT = """\
 apiVersion: holdshort/v1
@@ -178,9 +180,10 @@ def child(*arguments: object) -> str:
 async def abandon(folder: Path, length: int) -> None:
     """Start a run, say its id, and die in the middle of the decision after `length` steps."""
     async with hs.connect(store(folder)) as client:
-        run = await client.start(loop_with(Stopwatch(length + 1, leave_at=length + 1)))
-        print(run.id, flush=True)
-        await run.wait()
+        loop = loop_with(Stopwatch(length + 1, leave_at=length + 1))
+        run = await client.prepare(Found(loop=loop, label=loop.name), Order())
+        print(run.run_id, flush=True)
+        await run.go()
 
 
 async def take_up(folder: Path, run_id: str) -> None:
