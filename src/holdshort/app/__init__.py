@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from holdshort.app.checking import check, contract_schema
     from holdshort.app.client import Client, Run, connect
+    from holdshort.app.interrupts import draining_on_signals
     from holdshort.app.locate import locate
     from holdshort.app.loop import Loop
     from holdshort.app.orders import Order
@@ -27,6 +28,7 @@ __all__ = [
     "check",
     "connect",
     "contract_schema",
+    "draining_on_signals",
     "locate",
     "run",
 ]
@@ -40,6 +42,7 @@ _HOMES: Final = {
     "check": "checking",
     "connect": "client",
     "contract_schema": "checking",
+    "draining_on_signals": "interrupts",
     "locate": "locate",
     "run": "running",
 }

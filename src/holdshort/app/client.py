@@ -89,11 +89,14 @@ class Client:
         kind: type[BaseException] | None,
         error: BaseException | None,
         trace: TracebackType | None,
-    ) -> bool | None:
-        """Wait for background runs, then let go of the store."""
+    ) -> None:
+        """Wait for background runs, or cut them off when the block failed; close the store."""
         assert self._tasks is not None
+        if error is not None:
+            self._tasks.cancel_scope.cancel()
         try:
-            return await self._tasks.__aexit__(kind, error, trace)
+            # The block's own error goes on as it is, not inside a group of errors.
+            await self._tasks.__aexit__(None, None, None)
         finally:
             with anyio.CancelScope(shield=True):
                 await self._office.store.close()

@@ -51,7 +51,8 @@ def _silent(*_: object) -> None:
 
 @dataclass(kw_only=True)
 class Drive:
-    """A run that may be driven here now. `drain` stops it in good order, before its end."""
+    """A run that may be driven here now. `drain` stops it in good order, before its end, and
+    then `interrupted` says that this happened."""
 
     office: Office
     run_id: str
@@ -61,11 +62,7 @@ class Drive:
     label: str = ""
     source: Path | None = None
     wait: bool = True
-
-    @property
-    def interrupted(self) -> bool:
-        """Whether somebody asked to stop driving before the run had ended."""
-        return self.drain.wanted
+    interrupted: bool = False
 
     async def go(self, *, watch: Watch = _silent, note: Note = _silent) -> Result:
         """Drive to the end, until only somebody else can move the run, or until drained."""
@@ -104,7 +101,7 @@ class Drive:
             input=body,
             workspace=str(workspace) if workspace else None,
         )
-        await start_here(
+        driven = await start_here(
             self.office,
             self.crew,
             started,
@@ -114,6 +111,7 @@ class Drive:
             watch=watch,
             drain=self.drain,
         )
+        self.interrupted = driven.interrupted
 
     def _workspace(self, order: Order) -> Path | None:
         if self.source is None or order.in_place:
@@ -125,7 +123,10 @@ class Drive:
         state = (await load(self.office, self.run_id)).state
         if state.phase.terminal:
             return
-        await drive_here(
+        if self.drain.wanted:
+            self.interrupted = True
+            return
+        driven = await drive_here(
             self.office,
             self.crew,
             self.run_id,
@@ -134,6 +135,7 @@ class Drive:
             watch=watch,
             drain=self.drain,
         )
+        self.interrupted = driven.interrupted
 
     async def _lease(self, note: Note) -> str | None:
         """Wait until nobody alive holds the lease; the owner to replace, if one is gone."""

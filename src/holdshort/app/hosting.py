@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from holdshort.adapters.tracing.jsonl import JsonLinesTracer
 from holdshort.app.loop import Bound
 from holdshort.app.office import Office
+from holdshort.kernel.commands import Sleep
 from holdshort.kernel.contract import Contract
 from holdshort.kernel.events import Event, RunStarted
 from holdshort.kernel.state import RunState
 from holdshort.runner.host import Draining, Driven, Host
 from holdshort.runner.lease import owner_name
-from holdshort.runner.loop import drive, start
+from holdshort.runner.loop import create, drive
+
+Watch = Callable[[RunState, Event], None]
 
 __all__ = ["Crew", "Draining", "drive_here", "start_here"]
 
@@ -35,12 +40,14 @@ async def start_here(  # noqa: PLR0913 - what the beginning of a run consists of
     workspace: Path | None,
     documents: str,
     artifacts: Mapping[str, bytes],
-    watch: Callable[[RunState, Event], None],
+    watch: Watch,
     drain: Draining,
 ) -> Driven:
     """Make the run durable and drive it."""
-    host = _host(office, crew, workspace, watch, drain)
-    return await start(host, started, documents=documents, artifacts=artifacts)
+    with _tracing(office, crew.contract, started.run_id, watch) as seen:
+        host = _host(office, crew, workspace, seen, drain)
+        await create(host, started, documents=documents, artifacts=artifacts)
+        return await _drive(host, started.run_id, None)
 
 
 async def drive_here(  # noqa: PLR0913 - as above
@@ -50,19 +57,51 @@ async def drive_here(  # noqa: PLR0913 - as above
     *,
     workspace: Path | None,
     replaces: str | None,
-    watch: Callable[[RunState, Event], None],
+    watch: Watch,
     drain: Draining,
 ) -> Driven:
     """Acquire the lease, in place of an owner that is gone if there is one, and drive."""
-    host = _host(office, crew, workspace, watch, drain)
-    return await drive(host, run_id, replaces=replaces)
+    with _tracing(office, crew.contract, run_id, watch) as seen:
+        host = _host(office, crew, workspace, seen, drain)
+        return await _drive(host, run_id, replaces)
+
+
+async def _drive(host: Host, run_id: str, replaces: str | None) -> Driven:
+    """Drive; a back-off too long to hold the lease for is waited out without it."""
+    driven = await drive(host, run_id, replaces=replaces)
+    while isinstance(driven.command, Sleep) and not driven.interrupted:
+        await host.clock.sleep_ms(driven.command.until - host.store.now())
+        if host.draining.wanted:
+            return replace(driven, interrupted=True)
+        driven = await drive(host, run_id)
+    return driven
+
+
+@contextmanager
+def _tracing(office: Office, contract: Contract, run_id: str, watch: Watch) -> Iterator[Watch]:
+    """Watch, and keep a trace with the contract's fields beside a store that is a file."""
+    if office.folder is None:
+        yield watch
+        return
+    traces = office.folder / "traces"
+    traces.mkdir(mode=0o700, parents=True, exist_ok=True)
+    tracer = JsonLinesTracer(traces / f"{run_id}.jsonl", contract.trace_fields)
+
+    def seen(state: RunState, event: Event) -> None:
+        tracer.saw(state, event)
+        watch(state, event)
+
+    try:
+        yield seen
+    finally:
+        tracer.close()
 
 
 def _host(
     office: Office,
     crew: Crew,
     workspace: Path | None,
-    watch: Callable[[RunState, Event], None],
+    watch: Watch,
     drain: Draining,
 ) -> Host:
     return Host(

@@ -79,7 +79,7 @@ async def decide(  # noqa: PLR0913 - a decision has these parts
     acknowledged = _judged(documents, loaded, decided, now(office, loaded))
     if acknowledged is not None:
         return acknowledged
-    state = await deliver(office, loaded, documents.contract, "decision", decided)
+    state = await deliver(office, loaded, documents.contract, decided)
     return await _told(office, row, decided, posted=state is None)
 
 
@@ -222,7 +222,7 @@ async def answer(  # noqa: PLR0913 - an answer has these parts
     refused = answer_refused(loaded.state, answered, now(office, loaded))
     if refused:
         raise RequestRefused(refused, fix="wait, or add --force --note REASON")
-    state = await deliver(office, loaded, documents.contract, "answer", answered)
+    state = await deliver(office, loaded, documents.contract, answered)
     where = "is in the inbox of its driver" if state is None else "is recorded"
     return reply(
         f"{outcome} by {by} (not authenticated) {where}",

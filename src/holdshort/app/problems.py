@@ -52,7 +52,7 @@ class LoopBroken(InvalidRequest):
 
     code = "HS3102"
 
-    def __init__(self, message: str, *, trace: Sequence[str] = (), fix: str = "") -> None:
+    def __init__(self, message: str = "", *, trace: Sequence[str] = (), fix: str = "") -> None:
         super().__init__(message, fix=fix)
         self.trace = tuple(trace)
 
@@ -62,7 +62,9 @@ class LoopInvalid(InvalidRequest):
 
     code = "HS3103"
 
-    def __init__(self, message: str, *, findings: Sequence[object] = (), fix: str = "") -> None:
+    def __init__(
+        self, message: str = "", *, findings: Sequence[object] = (), fix: str = ""
+    ) -> None:
         super().__init__(message, fix=fix)
         self.findings = tuple(findings)
 

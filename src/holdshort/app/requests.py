@@ -36,7 +36,7 @@ async def request_document(
         "reversible": definition.reversible,
         "blast_radius": definition.blast_radius,
         "rollback": definition.compensation,
-        "evidence": evidence_of(loaded.state),
+        "evidence": evidence_of(loaded.state, documents.contract),
     }
     if action.status is ActionStatus.ASKED:
         item |= _approval(action, history)

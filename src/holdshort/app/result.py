@@ -60,7 +60,7 @@ def result_of(picture: Picture) -> Result:
         phase=state.phase,
         stop_reason=stop_reason(state),
         detail=_detail(state),
-        evidence=evidence_of(state),
+        evidence=evidence_of(state, picture.contract),
         usage=_usage(state),
         waiting_for=waiting_for(picture),
         workspace=state.workspace,
@@ -90,7 +90,7 @@ def result_document(picture: Picture) -> dict[str, object]:
         "workspace": state.workspace,
         "usage": _usage(state),
         "budget_left": budget_left(picture),
-        "evidence": evidence_of(state),
+        "evidence": evidence_of(state, picture.contract),
         "effects": [vars(effect) for effect in picture.history.effects.values()],
         "open_intents": open_intents(picture.history),
         "approvals": [_approval(row) for row in picture.approvals],
@@ -181,8 +181,13 @@ def _usage(state: RunState) -> dict[str, object]:
     }
 
 
-def evidence_of(state: RunState) -> list[dict[str, object]]:
-    """The newest verdict on each criterion that was judged, and what it rests on."""
+def evidence_of(state: RunState, contract: Contract) -> list[dict[str, object]]:
+    """The newest verdict on each criterion that was judged, in the contract's order."""
+    judged = [
+        (criterion.name, state.verdicts[criterion.name])
+        for criterion in contract.goal.criteria
+        if criterion.name in state.verdicts
+    ]
     return [
         {
             "criterion": name,
@@ -191,7 +196,7 @@ def evidence_of(state: RunState) -> list[dict[str, object]]:
             "ref": verdict.ref,
             "evaluator": verdict.evaluator,
         }
-        for name, verdict in state.verdicts.items()
+        for name, verdict in judged
     ]
 
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Final
 
 from holdshort.app.office import Office, held_elsewhere, load, replaceable
-from holdshort.app.plain import plain
 from holdshort.app.problems import RequestRefused
-from holdshort.kernel.canonical import Json
 from holdshort.kernel.contract import Contract
-from holdshort.kernel.errors import FenceLost, HeadMoved, LeaseHeld
-from holdshort.kernel.observations import Observation
+from holdshort.kernel.errors import FenceLost, HeadMoved, IllegalTransition, LeaseHeld
+from holdshort.kernel.observations import Answered, Decided, Observation
 from holdshort.kernel.state import RunState
+from holdshort.ports.agent import Proposal, View
 from holdshort.ports.store import Loaded
+from holdshort.runner.host import Host
+from holdshort.runner.inbox import ANSWER, DECISION, answer_body, decision_body
+from holdshort.runner.lease import owner_name
 from holdshort.runner.visit import visit
 
 _TRIES_MAX: Final = 5
@@ -20,15 +23,16 @@ _LOST_RACE: Final = (FenceLost, HeadMoved, LeaseHeld)
 
 
 async def deliver(
-    office: Office, loaded: Loaded, contract: Contract, kind: str, observation: Observation
+    office: Office, loaded: Loaded, contract: Contract, said: Decided | Answered
 ) -> RunState | None:
-    """Turn `observation` into facts here, or post it to the run's driver (then None)."""
-    if held_elsewhere(office, loaded.row):
-        await office.store.post(loaded.row.run_id, kind, Json.of(plain(observation)))
-        return None
-    state = await visit_run(office, loaded.row.run_id, contract, observation)
+    """Turn what a person said into facts here, or post it to the run's driver (then None)."""
+    run_id = loaded.row.run_id
+    state = await visit_run(office, run_id, contract, said)
     if state is None:
-        await office.store.post(loaded.row.run_id, kind, Json.of(plain(observation)))
+        if isinstance(said, Decided):
+            await office.store.post(run_id, DECISION, decision_body(said))
+        else:
+            await office.store.post(run_id, ANSWER, answer_body(said))
     return state
 
 
@@ -36,22 +40,37 @@ async def visit_run(
     office: Office, run_id: str, contract: Contract, observation: Observation
 ) -> RunState | None:
     """Acquire, record what follows from `observation`, release; None when a driver came first."""
+    host = Host(
+        store=office.store,
+        clock=office.clock,
+        contract=contract,
+        tools={},
+        evaluators={},
+        agent=_Nobody(),
+        owner=owner_name(office.clock),
+    )
     for _ in range(_TRIES_MAX):
-        row = (await load(office, run_id)).row
-        if held_elsewhere(office, row):
+        loaded = await load(office, run_id)
+        if held_elsewhere(office, loaded.row):
             return None
         try:
-            return await visit(
-                office.store,
-                office.clock,
-                contract,
-                run_id,
-                observation,
-                replaces=replaceable(office, row),
-            )
+            gone = replaceable(office, loaded.row)
+            return await visit(host, loaded, [observation], replaces=gone)
         except _LOST_RACE:
             continue
     raise RequestRefused(
         f"run {run_id} is busy: other processes changed it {_TRIES_MAX} times in a row",
         fix="try again",
     )
+
+
+class _Nobody:
+    """The agent of a visit: a visit asks nobody."""
+
+    version = ""
+    spends_tokens = False
+    cost_usd = Decimal(0)
+
+    async def propose(self, view: View) -> Proposal:
+        """Never called: a visit performs no command."""
+        raise IllegalTransition(f"run {view.run_id}: a visit asked its agent")

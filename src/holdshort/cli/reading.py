@@ -102,6 +102,7 @@ async def log(
     return exits.OK
 
 
+_NOTHING = (None, "", "0", [], {})
 _LOG_HEAD = frozenset({"schema", "seq", "kind", "epoch", "hash", "at", "tool"})
 
 
@@ -110,11 +111,19 @@ def _log_line(entry: Mapping[str, object]) -> str:
     if "tool" in entry:
         words.append(f"tool={inert(str(entry['tool']), limit=80)}")
     for name, value in entry.items():
-        if name in _LOG_HEAD or value in (None, "", [], {}):
+        told = _worth_telling(value)
+        if name in _LOG_HEAD or told in _NOTHING:
             continue
-        shown = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        shown = told if isinstance(told, str) else json.dumps(told, ensure_ascii=False)
         words.append(f"{name}={inert(shown, limit=_LOG_SHORT)}")
     return " ".join(words)
+
+
+def _worth_telling(value: object) -> object:
+    """A mapping without the parts that say nothing; `--json` has them all."""
+    if not isinstance(value, dict):
+        return value
+    return {name: item for name, item in value.items() if item not in (*_NOTHING, 0)}
 
 
 async def why(session: Session, run_id: RunId) -> int:

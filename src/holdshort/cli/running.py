@@ -102,7 +102,8 @@ async def _follow(session: Session, drive: Drive) -> int:
         if line is not None:
             session.out.progress(line)
 
-    result = await drive.go(watch=watch, note=session.out.note)
+    with app.draining_on_signals(drive.drain, session.out.note):
+        result = await drive.go(watch=watch, note=session.out.note)
     _conclude(session, result)
     if drive.interrupted and not result.phase.terminal:
         session.out.note(
@@ -118,5 +119,7 @@ def _conclude(session: Session, result: Result) -> None:
     out.say(*evidence_lines(result.evidence))
     mood = {Phase.SUCCEEDED: "good", Phase.WAITING_HUMAN: "wait"}.get(result.phase, "bad")
     out.say(out.painted(final_line(result.document), mood))
-    if result.phase is not Phase.SUCCEEDED:
+    if result.phase is Phase.WAITING_HUMAN:
+        out.note(f"  what waits for you: holdshort approvals --run {result.run_id}")
+    elif result.phase is not Phase.SUCCEEDED:
         out.note(f"  what happened and what can be done: holdshort why {result.run_id}")
