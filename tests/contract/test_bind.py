@@ -260,11 +260,11 @@ def test_a_tools_list_replaces_the_contracts_and_never_lists_are_joined() -> Non
         ("poll", ToolProgress(kind=ProgressKind.POLL)),
         ("{default: {identicalLimit: 9}}", ToolProgress(identical_limit=9)),
         (
-            "{poll: {identicalLimit: 5, watch: status, minIntervalSeconds: 0.2, deadlineSeconds: 6}}",
+            "{poll: {identicalLimit: 5, watch: x, minIntervalSeconds: 0.2, deadlineSeconds: 6}}",
             ToolProgress(
                 kind=ProgressKind.POLL,
                 identical_limit=5,
-                watch="status",
+                watch="x",
                 min_interval_ms=200,
                 deadline_ms=6_000,
             ),
@@ -272,7 +272,8 @@ def test_a_tools_list_replaces_the_contracts_and_never_lists_are_joined() -> Non
     ],
 )
 def test_progress_rules_of_tools(written: str, progress: ToolProgress) -> None:
-    terms = bound(f"toolRules: {{look: {{progress: {written}}}}}").tools["look"]
+    look = dataclasses.replace(LOOK, output_schema={})
+    terms = bound(f"toolRules: {{look: {{progress: {written}}}}}", look, PAY).tools["look"]
 
     assert terms.progress == progress
 

@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 
 from holdshort.contract.check import check_document, check_with_code, failed, promises
 from holdshort.contract.findings import Severity
 from holdshort.contract.load import load_file, load_text
-from tests.contract.samples import BASE, LOOK, PAY, SEED, bound, good, swapped
+from holdshort.kernel.effects import Offer
+from tests.contract.samples import LOOK, PAY, SEED, bound, good, swapped
 
 
 @pytest.mark.feature("F14")
@@ -69,9 +72,14 @@ def test_a_broken_document_is_not_held_against_code() -> None:
 
 
 def test_a_warning_fails_a_check_and_a_note_does_not() -> None:
-    note, *_ = check_document(load_text(BASE))
+    """Rules 14: 1 on any error or warning, never on a note."""
+    useless = dataclasses.replace(PAY, offer=Offer(compares=True))
 
+    note, warning = check_with_code(good(), [LOOK, useless], **CODE)
+
+    assert (note.severity, warning.severity) == (Severity.NOTE, Severity.WARNING)
     assert not failed([note])
+    assert failed([note, warning])
     assert failed(load_text("").findings)
 
 

@@ -53,6 +53,11 @@ BROKEN = [
     ("HS1509", AT_PAY, [LOOK, pay(needs=("other",)), ToolDefinition(name="other")]),
     ("HS1510", AT_PAY, [LOOK, pay(retry_on=frozenset({ErrorClass.POLICY_BLOCK}))]),
     ("HS1510", AT_PAY, [LOOK, pay(retry_on=frozenset({ErrorClass.CANCELLED}))]),
+    (
+        "HS1510",
+        AT_PAY + "  retry: {neverRetryOn: []}\n",
+        [LOOK, pay(retry_on=frozenset({ErrorClass.CANCELLED}))],
+    ),
     ("HS1511", AT_LOOK, [dataclasses.replace(LOOK, two_step=True), PAY]),
     ("HS1513", AT_PAY, [LOOK, pay(offer=Offer(compares=True))]),
     ("HS1513", AT_PAY, [LOOK, pay(offer=Offer(seal="fence"))]),

@@ -152,7 +152,6 @@ class _Builder:
         self._anchors: dict[str, Node | None] = {}
         self._root: Node | None = None
         self._aliases = 0
-        self._weight = 0
 
     def build(self, events: Iterator[Any]) -> Node | None:
         documents = 0
@@ -262,9 +261,7 @@ class _Builder:
             )
 
     def _put(self, node: Node, place: Place) -> None:
-        self._weight += 1 if self._stack else 0
-        total = self._weight + node.weight
-        if total > NODES_MAX:
+        if node.weight > NODES_MAX:
             self._refuse(
                 "HS1006", place, f"more than {NODES_MAX:,} values", "split or shorten the document"
             )
