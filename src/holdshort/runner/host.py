@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -40,9 +41,14 @@ class Draining:
         for wake in self._wake:
             wake()
 
-    def on_want(self, wake: Callable[[], None]) -> None:
-        """Call `wake` when the wish comes, to end a wait."""
+    @contextmanager
+    def told(self, wake: Callable[[], None]) -> Iterator[None]:
+        """Within the block, call `wake` when the wish comes, to end a wait."""
         self._wake.append(wake)
+        try:
+            yield
+        finally:
+            self._wake.remove(wake)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,7 +5,6 @@ New behaviour goes to a rule, an observation or an adapter, not here.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 
@@ -35,6 +34,7 @@ from holdshort.runner.holder import Holder
 from holdshort.runner.host import Driven, Host
 from holdshort.runner.inbox import from_marks, from_posts, with_intents
 from holdshort.runner.judging import judge
+from holdshort.runner.mailbox import Mailbox
 from holdshort.runner.perform import Performed, Performer
 from holdshort.runner.redact import Redactor
 
@@ -81,7 +81,7 @@ class _Loop:
         self._redactor = Redactor(host.secrets)
         self._performer = Performer(host, self._redactor)
         self._running = 0
-        self._send, self._receive = anyio.create_memory_object_stream[Performed](math.inf)
+        self._mailbox = Mailbox()
 
     async def run(self) -> Driven:
         """Drive until the hold is over."""
@@ -94,11 +94,11 @@ class _Loop:
         interrupted = False
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._heartbeat().beat, tasks.cancel_scope, lost)
-            self._host.draining.on_want(self._wake)
-            while not holder.leaves(command):
-                answers = await self._do(command, tasks)
-                interrupted = self._host.draining.wanted and not self._running
-                command = await self._advance(answers, release=interrupted)
+            with self._host.draining.told(self._wake):
+                while not holder.leaves(command):
+                    answers = await self._do(command, tasks)
+                    interrupted = self._host.draining.wanted and not self._running
+                    command = await self._advance(answers, release=interrupted)
             tasks.cancel_scope.cancel()
         if lost:
             raise lost[0]
@@ -108,12 +108,12 @@ class _Loop:
         return Heartbeat(
             self._host,
             self._holder,
-            hear=self._send.send_nowait,
+            hear=self._mailbox.put,
             interrupt=self._performer.interrupt,
         )
 
     def _wake(self) -> None:
-        self._send.send_nowait(Performed(seen=obs.Woke()))
+        self._mailbox.put(Performed(seen=obs.Woke()))
 
     async def _taken(self) -> list[Performed]:
         """The lease, and what waits for the run, as observations of one append."""
@@ -139,7 +139,7 @@ class _Loop:
         work = self._work(command)
         if len(work) == 1 and not self._running:
             answer = await work[0]()
-            return [*self._heard(), answer]
+            return [*self._mailbox.taken(), answer]
         for piece in work:
             self._running += 1
             tasks.start_soon(self._beside, piece)
@@ -151,7 +151,7 @@ class _Loop:
     async def _beside(self, piece: Work) -> None:
         answer = await piece()
         self._running -= 1
-        self._send.send_nowait(answer)
+        self._mailbox.put(answer)
 
     def _work(self, command: Command) -> list[Work]:
         state, host, performer = self._holder.state, self._host, self._performer
@@ -176,18 +176,11 @@ class _Loop:
     async def _wait(self, until: int | None) -> list[Performed]:
         """For an answer, for a wish of somebody else, or for time."""
         if until is None:
-            return [await self._receive.receive(), *self._heard()]
+            return await self._mailbox.take()
         found: list[Performed] = []
         with self._host.clock.move_on_after(max(until - self._holder.now(), 0)):
-            found.append(await self._receive.receive())
-        return [*found, *self._heard()] or [Performed(seen=obs.Woke())]
-
-    def _heard(self) -> list[Performed]:
-        """What arrived in the meantime, without waiting."""
-        found: list[Performed] = []
-        while self._receive.statistics().current_buffer_used:
-            found.append(self._receive.receive_nowait())
-        return found
+            found = await self._mailbox.take()
+        return found or [Performed(seen=obs.Woke())]
 
 
 def _only(group: BaseExceptionGroup[BaseException]) -> BaseException:

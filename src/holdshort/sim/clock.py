@@ -22,7 +22,7 @@ class ManualClock:
         self._wall_ms = wall_ms
         self._boot_ms = boot_ms
         self._boot_id = boot_id
-        self._sleepers: list[tuple[int, int, anyio.Event]] = []
+        self._sleepers: list[tuple[int, int, anyio.Event | anyio.CancelScope]] = []
         self._order = count()
 
     @property
@@ -50,6 +50,13 @@ class ManualClock:
         )
         await wake.wait()
 
+    def move_on_after(self, duration_ms: int) -> anyio.CancelScope:
+        """A cancel scope that ends its block once the clock has been advanced so far."""
+        scope = anyio.CancelScope()
+        due = self._boot_ms + max(duration_ms, 0)
+        heapq.heappush(self._sleepers, (due, next(self._order), scope))
+        return scope
+
     @property
     def next_wake_in_ms(self) -> int | None:
         """How far the first sleeper is away; None when nobody sleeps."""
@@ -60,7 +67,11 @@ class ManualClock:
         self._wall_ms += duration_ms
         self._boot_ms += duration_ms
         while self._sleepers and self._sleepers[0][0] <= self._boot_ms:
-            heapq.heappop(self._sleepers)[2].set()
+            waiter = heapq.heappop(self._sleepers)[2]
+            if isinstance(waiter, anyio.Event):
+                waiter.set()
+            else:
+                waiter.cancel()
 
     def jump_wall(self, duration_ms: int) -> None:
         """Somebody sets the wall clock, forward or back; leases must not notice."""
