@@ -14,7 +14,7 @@ from tests.tidy import tree
 # Installed packages, and the only places that may import them. One file each, but for those that
 # are the language of their folder.
 PLACES = {
-    "anyio": ("runner/", "adapters/", "app/", "sim/", "stores/"),
+    "anyio": ("runner/", "adapters/", "app/", "sim/", "ports/clock.py"),
     "apsw": ("stores/",),
     "jsonschema_rs": (),
     "pydantic": (),
