@@ -11,24 +11,29 @@ from typing import Any, Final
 from holdshort.kernel import events as ev
 from holdshort.kernel.errors import IllegalTransition
 from holdshort.kernel.evolve_actions import ON_ACTION
+from holdshort.kernel.evolve_agent import ON_AGENT
+from holdshort.kernel.evolve_people import ON_PEOPLE
 from holdshort.kernel.progress import advanced
-from holdshort.kernel.settling import Changes
+from holdshort.kernel.settling import NO_COST, Changes, spend_reserved
 from holdshort.kernel.state import (
     ActionStatus,
-    Ask,
     Cancel,
-    Evaluation,
     Hold,
     Phase,
     RunState,
     Stop,
     StopReason,
-    VerdictRecord,
 )
 from holdshort.kernel.transitions import phase_after
 from holdshort.kernel.values import changed
 
 _NOTED_MAX: Final = 16
+
+
+_ASKED: Final = (ActionStatus.ASKED, ActionStatus.QUESTION)
+
+
+_ASKS_A_PERSON: Final = frozenset({ev.ApprovalRequested, ev.QuestionAsked})
 
 
 def evolve(state: RunState | None, event: ev.Event) -> RunState:
@@ -41,6 +46,8 @@ def evolve(state: RunState | None, event: ev.Event) -> RunState:
     changes["at"] = event.at
     if phase is not state.phase:
         _phase_changes(state, phase, event, changes)
+    if type(event) in _ASKS_A_PERSON and state.waiting_since is None:
+        changes["waiting_since"] = event.at
     if "actions" in changes and not changes.get("closed_step", state.closed_step):
         _close_step(state, event, changes)
     return changed(state, **changes)
@@ -84,13 +91,24 @@ def _started(event: ev.Event) -> RunState:
 
 def _phase_changes(state: RunState, phase: Phase, event: ev.Event, changes: Changes) -> None:
     changes["phase"] = phase
-    if phase is Phase.WAITING_HUMAN:
-        changes["waiting_since"] = event.at
-    elif state.waiting_since is not None:
-        changes["waiting_since"] = None
-        changes["waited_ms"] = state.waited_ms + event.at - state.waiting_since
+    if phase is not Phase.WAITING_HUMAN and state.waiting_since is not None:
+        _waiting_ends(state, event, changes)
     if phase.terminal:
         changes["ended_at"] = event.at
+        _settle_abandoned(state, changes)
+
+
+def _settle_abandoned(state: RunState, changes: Changes) -> None:
+    """A prepared action whose commit never came stays spent at its worst case."""
+    if any(a.cost_reserved for a in state.actions):
+        spend_reserved(state, state.actions, changes)
+        changes["actions"] = tuple(changed(a, cost_reserved=NO_COST) for a in state.actions)
+
+
+def _waiting_ends(state: RunState, event: ev.Event, changes: Changes) -> None:
+    assert state.waiting_since is not None
+    changes["waiting_since"] = None
+    changes["waited_ms"] = state.waited_ms + event.at - state.waiting_since
 
 
 def _close_step(state: RunState, event: ev.Event, changes: Changes) -> None:
@@ -110,8 +128,16 @@ def _nothing(_state: RunState, _event: ev.Event) -> Changes:
     return {}
 
 
-def _lease_acquired(_state: RunState, event: ev.LeaseAcquired) -> Changes:
-    return {"epoch": event.epoch, "owner": event.owner}
+def _lease_acquired(state: RunState, event: ev.LeaseAcquired) -> Changes:
+    """Look-ups are counted per take-over; a person's time ends when a holder takes the answers."""
+    changes: Changes = {"epoch": event.epoch, "owner": event.owner}
+    if event.take_over and any(a.lookups for a in state.actions):
+        changes["actions"] = tuple(
+            changed(a, lookups=0) if a.lookups else a for a in state.actions
+        )
+    if state.waiting_since is not None and not any(a.status in _ASKED for a in state.actions):
+        _waiting_ends(state, event, changes)
+    return changes
 
 
 def _version_changed(state: RunState, event: ev.VersionChanged) -> Changes:
@@ -157,123 +183,11 @@ def _run_cancelled(_state: RunState, _event: ev.RunCancelled) -> Changes:
     return {"stop": Stop.plain(StopReason.CANCELLED)}
 
 
-def _agent_asked(state: RunState, event: ev.AgentAsked) -> Changes:
-    again = state.ask is not None and state.ask.step == event.step
-    ask = Ask(
-        attempt=event.attempt,
-        step=event.step,
-        epoch=state.epoch,
-        tokens_reserved=event.tokens_reserved,
-        cost_reserved=event.cost_reserved,
-        failures=state.ask.failures if again and state.ask else 0,
-    )
-    pool = changed(
-        state.pool,
-        steps=state.pool.steps + 1,
-        tokens=state.pool.tokens + event.tokens_reserved,
-        cost_usd=state.pool.cost_usd + event.cost_reserved,
-    )
-    usage = changed(state.usage, model_calls=state.usage.model_calls + 1)
-    return {"ask": ask, "pool": pool, "usage": usage}
-
-
-def _agent_answered(state: RunState, event: ev.AgentAnswered) -> Changes:
-    ask = state.ask
-    assert ask is not None
-    usage = state.usage.plus(event.usage)
-    return {
-        "ask": None,
-        "usage": changed(usage, steps=usage.steps + 1),
-        "pool": state.pool.settled(ask, event.usage, steps=0),
-        "step": event.step,
-        "step_size": event.actions,
-        "actions": (),
-        "closed_step": False,
-    }
-
-
-def _agent_failed(state: RunState, event: ev.AgentFailed) -> Changes:
-    ask = state.ask
-    assert ask is not None
-    return {
-        "ask": changed(ask, open=False, failures=ask.failures + 1, retry_at=event.retry_at),
-        "usage": state.usage.plus(event.usage),
-        "pool": state.pool.settled(ask, event.usage, steps=-1),
-    }
-
-
-def _agent_lost(state: RunState, _event: ev.AgentLost) -> Changes:
-    ask = state.ask
-    assert ask is not None
-    usage = state.usage
-    return {
-        "ask": changed(ask, open=False, retry_at=state.at),
-        "usage": changed(
-            usage,
-            tokens_estimated=usage.tokens_estimated + ask.tokens_reserved,
-            cost_usd=usage.cost_usd + ask.cost_reserved,
-        ),
-        "pool": changed(state.pool, steps=state.pool.steps - 1),
-    }
-
-
-def _done_claimed(state: RunState, _event: ev.DoneClaimed) -> Changes:
-    return {"claimed_seq": state.seq + 1, "closed_step": True, "invalid_streak": 0}
-
-
-def _gave_up(_state: RunState, event: ev.GaveUp) -> Changes:
-    return {"gave_up": event.text, "closed_step": True}
-
-
-def _notice_given(state: RunState, _event: ev.NoticeGiven) -> Changes:
-    return {"progress": changed(state.progress, noticed=True)}
-
-
-def _evaluation_started(state: RunState, event: ev.EvaluationStarted) -> Changes:
-    started = Evaluation(evaluator=event.evaluator, attempt=event.attempt, epoch=state.epoch)
-    runs = state.usage.evaluator_runs + 1
-    return {
-        "evaluations": (*state.evaluations, started),
-        "usage": changed(state.usage, evaluator_runs=runs),
-    }
-
-
-def _without(state: RunState, evaluator: str) -> tuple[Evaluation, ...]:
-    return tuple(e for e in state.evaluations if e.evaluator != evaluator)
-
-
-def _evaluation_lost(state: RunState, event: ev.EvaluationLost) -> Changes:
-    return {"evaluations": _without(state, event.evaluator)}
-
-
-def _verdict_given(state: RunState, event: ev.VerdictGiven) -> Changes:
-    record = VerdictRecord(
-        held=event.held,
-        reason=event.reason,
-        ref=event.ref,
-        evaluator=event.evaluator,
-        seq=state.seq + 1,
-    )
-    changes: Changes = {
-        "verdicts": {**state.verdicts, event.criterion: record},
-        "evaluations": _without(state, event.evaluator),
-    }
-    if event.usage.tokens or event.usage.cost_usd:
-        changes["usage"] = state.usage.plus(event.usage)
-        changes["pool"] = state.pool.charged(event.usage)
-    return changes
-
-
-def _verification_failed(state: RunState, _event: ev.VerificationFailed) -> Changes:
-    return {"eval_failures": state.eval_failures + 1}
-
-
-def _manifest_written(state: RunState, event: ev.ManifestWritten) -> Changes:
-    return {"manifest": event.ref, "manifest_seq": state.seq + 1}
-
-
 _ON: Final[dict[type[ev.Event], Callable[[RunState, Any], Changes]]] = {
     **ON_ACTION,
+    **ON_AGENT,
+    **ON_PEOPLE,
+    **ON_PEOPLE,
     ev.LeaseAcquired: _lease_acquired,
     ev.LeaseReleased: _nothing,
     ev.VersionChanged: _version_changed,
@@ -285,16 +199,4 @@ _ON: Final[dict[type[ev.Event], Callable[[RunState, Any], Changes]]] = {
     ev.RunSucceeded: _run_succeeded,
     ev.RunFailed: _run_failed,
     ev.RunCancelled: _run_cancelled,
-    ev.AgentAsked: _agent_asked,
-    ev.AgentAnswered: _agent_answered,
-    ev.AgentFailed: _agent_failed,
-    ev.AgentLost: _agent_lost,
-    ev.DoneClaimed: _done_claimed,
-    ev.GaveUp: _gave_up,
-    ev.NoticeGiven: _notice_given,
-    ev.EvaluationStarted: _evaluation_started,
-    ev.EvaluationLost: _evaluation_lost,
-    ev.VerdictGiven: _verdict_given,
-    ev.VerificationFailed: _verification_failed,
-    ev.ManifestWritten: _manifest_written,
 }
