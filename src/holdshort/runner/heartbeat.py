@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import anyio
 
-from holdshort.kernel.errors import FenceLost
+from holdshort.kernel.errors import FenceLost, Refused, RunEnded
 from holdshort.runner.holder import Holder
 from holdshort.runner.host import Host
 from holdshort.runner.inbox import from_marks, from_posts
@@ -30,14 +30,16 @@ class Heartbeat:
         self._interrupt = interrupt
         self._told: set[object] = set()
 
-    async def beat(self, scope: anyio.CancelScope, lost: list[FenceLost]) -> None:
+    async def beat(self, scope: anyio.CancelScope, lost: list[Refused]) -> None:
         """Until cancelled; a lost lease is put into `lost` and ends `scope`."""
         rules, state = self._host.contract.lease, self._holder.state
         while True:
             await self._host.clock.sleep_ms(rules.renew_every_ms)
+            if not self._holder.held:
+                return
             try:
                 marks = await self._host.store.renew(state.run_id, state.epoch, rules.lease_ms)
-            except FenceLost as error:
+            except (FenceLost, RunEnded) as error:
                 lost.append(error)
                 scope.cancel()
                 return

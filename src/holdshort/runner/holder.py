@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import cast
 
 from holdshort.kernel import observations as obs
 from holdshort.kernel.canonical import Json
@@ -11,6 +12,7 @@ from holdshort.kernel.commands import AskAgent, CallTools, Command, Evaluate, Fi
 from holdshort.kernel.commands import Sleep, WriteManifest
 from holdshort.kernel.commits import LeaseMove, commit_for
 from holdshort.kernel.decide import decide
+from holdshort.kernel.effects import IntentRecord
 from holdshort.kernel.errors import (
     CancelMarked,
     HeldByOperator,
@@ -54,7 +56,7 @@ class Holder:
         self.fresh: list[tuple[RunState, Event]] = []
         self._head = loaded.row
         self._replaces = replaces
-        self._held = False
+        self.held = False
         self._boot_base = host.clock.boot_ms()
         self._wall_base = max(loaded.state.at, host.clock.wall_ms())
 
@@ -158,13 +160,13 @@ class Holder:
         )
         await self._host.store.append(commit, terms, self._extras(draft, answers, command))
         self.state = draft.state
-        self._held = LeaseMove.RELEASE not in moves
+        self.held = LeaseMove.RELEASE not in moves
         self.fresh += draft.trail
         for state, event in draft.trail:
             self._host.watch(state, event)
 
     def _moves(self, command: Command | None) -> tuple[LeaseMove, ...]:
-        take = () if self._held else (LeaseMove.ACQUIRE,)
+        take = () if self.held else (LeaseMove.ACQUIRE,)
         leaves = isinstance(command, (Finish, Park)) or self._too_long(command)
         give = (LeaseMove.RELEASE,) if leaves else ()
         return (*take, *give) or (LeaseMove.KEEP,)
@@ -243,15 +245,15 @@ def _unstaged(answers: Sequence[Performed], message: str) -> list[Performed]:
 def _refused(before: RunState, state: RunState, refusal: Refused) -> Performed:
     facts = refusal.facts
     match refusal:
-        case CancelMarked():
-            by, reason, at = str(facts["by"]), str(facts["reason"]), _number(facts["at"])
+        case CancelMarked() | StageRefused() if "cancel" in facts:
+            by, reason, at = cast("tuple[str, str, int]", facts["cancel"])
             return Performed(seen=obs.Cancelled(by=by, reason=reason, requested_at=at))
         case HeldByOperator():
             hold = obs.HoldSeen(
                 scope=str(facts["scope"]),
                 by=str(facts["by"]),
                 why=str(facts["why"]),
-                since=_number(facts["since"]),
+                since=cast("int", facts["since"]),
             )
             return Performed(seen=hold)
         case IntentMoved():
@@ -260,17 +262,11 @@ def _refused(before: RunState, state: RunState, refusal: Refused) -> Performed:
             return Performed(seen=obs.Woke())
 
 
-def _number(value: object) -> int:
-    assert isinstance(value, int)
-    return value
-
-
 def _intent_changed(state: RunState, refusal: IntentMoved) -> obs.IntentChanged:
-    intent = refusal.facts["intent"]
-    key = getattr(intent, "base", None)
+    intent = cast("IntentRecord", refusal.facts["intent"])
     index = next(
         a.index
         for a in state.actions
-        if a.intent_base == key and a.status is not ActionStatus.CLOSED
+        if a.intent_base == intent.base and a.status is not ActionStatus.CLOSED
     )
-    return obs.IntentChanged(step=state.step, index=index, intent=intent)  # type: ignore[arg-type]
+    return obs.IntentChanged(step=state.step, index=index, intent=intent)

@@ -24,7 +24,7 @@ from holdshort.kernel.commands import (
     Sleep,
 )
 from holdshort.kernel.commits import LeaseMove, commit_for
-from holdshort.kernel.errors import FenceLost, InvariantBroken
+from holdshort.kernel.errors import InvariantBroken, Refused
 from holdshort.kernel.events import RunStarted
 from holdshort.kernel.evolve import evolve
 from holdshort.ports.store import Extras, LeaseTerms, Loaded
@@ -90,7 +90,7 @@ class _Loop:
             return Driven(state=holder.state, command=Finish())
         await self._history.open(self._loaded.state)
         command = await self._advance(await self._taken())
-        lost: list[FenceLost] = []
+        lost: list[Refused] = []
         interrupted = False
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._heartbeat().beat, tasks.cancel_scope, lost)
