@@ -75,6 +75,15 @@ class Terminal:
             text=True,
         )
 
+    def wait_for(self, run_id: str, kind: str, tool: str) -> None:
+        """Return once the run's log shows an event of this kind for this tool."""
+        with self.start("log", run_id, "--follow", "--json") as follow:
+            assert follow.stdout is not None
+            for line in follow.stdout:
+                if f'"{kind}"' in line and f'"{tool}"' in line:
+                    break
+            follow.kill()
+
     def example(self) -> Path:
         """A copy of the example that a test may change."""
         target = self.folder / "discount-fix"

@@ -115,17 +115,10 @@ def test_a_diff_that_changed_after_the_approval_asks_again_and_nothing_is_writte
 
 @pytest.mark.feature("F24", "F25", "F34", "F40")
 def test_a_worker_killed_between_effect_and_answer_leaves_one_effect(hs: Terminal) -> None:
-    process = hs.start("run", str(EXAMPLE), "--agent", "slowpoke")
-    run_id = run_id_of(process)
-    follow = hs.start("log", run_id, "--follow", "--json")
-    assert follow.stdout is not None
-    for line in follow.stdout:
-        if '"ActionAuthorised"' in line and '"apply_patch"' in line:
-            break
-    process.send_signal(signal.SIGKILL)
-    process.communicate()
-    follow.kill()
-    follow.communicate()
+    with hs.start("run", str(EXAMPLE), "--agent", "slowpoke") as process:
+        run_id = run_id_of(process)
+        hs.wait_for(run_id, "ActionAuthorised", "apply_patch")
+        process.send_signal(signal.SIGKILL)
 
     resumed = hs("resume", run_id, "--json")
 
@@ -137,12 +130,11 @@ def test_a_worker_killed_between_effect_and_answer_leaves_one_effect(hs: Termina
 
 @pytest.mark.feature("F31", "F36")
 def test_ctrl_c_finishes_what_is_in_flight_and_leaves_the_run_resumable(hs: Terminal) -> None:
-    process = hs.start("run", str(EXAMPLE), "--agent", "slowpoke")
-    run_id = run_id_of(process)
-    assert process.stdout is not None
-    process.stdout.readline()  # the first step is done
-    process.send_signal(signal.SIGINT)
-    _, err = process.communicate()
+    with hs.start("run", str(EXAMPLE), "--agent", "slowpoke") as process:
+        run_id = run_id_of(process)
+        hs.wait_for(run_id, "ActionAuthorised", "apply_patch")
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate()
 
     assert process.returncode == 130
     assert f"holdshort resume {run_id}" in err
@@ -289,4 +281,6 @@ def test_a_run_leaves_a_trace_with_the_contracts_fields(hs: Terminal) -> None:
 
     lines = (hs.records / "traces" / f"{done['run_id']}.jsonl").read_text().splitlines()
 
-    assert f'{{"runId":"{done["run_id"]}","action":"ActionAuthorised","tool":"write_note"}}' in lines
+    assert (
+        f'{{"runId":"{done["run_id"]}","action":"ActionAuthorised","tool":"write_note"}}' in lines
+    )
