@@ -101,6 +101,8 @@ def judge(contract: Contract, state: RunState, decided: Decided, now_ms: int) ->
     approval = action.approval
     if action.status is not ActionStatus.ASKED:
         return _late(action, decided)
+    if state.phase.terminal:
+        return _ruling(Ruling.UNKNOWN, f"the run has ended ({state.phase.value})")
     if approval.expires_at <= now_ms:
         return _ruling(Ruling.EXPIRED, f"request {decided.request_id} has expired")
     if decided.verdict == "approve" and decided.by in approval.granted_by:
@@ -113,6 +115,8 @@ def judge(contract: Contract, state: RunState, decided: Decided, now_ms: int) ->
 
 def _late(action: Action, decided: Decided) -> Judgement:
     assert action.approval is not None
+    if not action.approval.granted and not action.rejected:
+        return _ruling(Ruling.UNKNOWN, f"request {decided.request_id} was withdrawn")
     was = "approved" if action.approval.granted else "rejected"
     same = (decided.verdict == "approve") == action.approval.granted
     if same and decided.verdict != "modify":

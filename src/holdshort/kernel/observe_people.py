@@ -10,7 +10,7 @@ from holdshort.kernel.effects import intent_key
 from holdshort.kernel.intents import attempts_before, intent_numbers
 from holdshort.kernel.observations import Answered, Decided
 from holdshort.kernel.scope import violation
-from holdshort.kernel.state import Action, RunState
+from holdshort.kernel.state import Action, ActionStatus, RunState
 
 ANSWERS = ("applied", "not_applied", "look_again", "give_up")
 
@@ -101,11 +101,13 @@ def answer_refused(state: RunState, seen: Answered, now: int) -> str:
         (
             a.question
             for a in state.actions
-            if a.question is not None and a.question.question_id == seen.question_id
+            if a.status is ActionStatus.QUESTION
+            and a.question is not None
+            and a.question.question_id == seen.question_id
         ),
         None,
     )
-    if question is None:
+    if question is None or state.phase.terminal:
         return f"no open question {seen.question_id}"
     if seen.answer == "not_applied" and now < question.safe_from:
         if seen.forced and seen.note:
