@@ -68,7 +68,7 @@ def memory_client(*, clock: Clock | None = None, folder: Path | None = None) -> 
     return Client(office)
 
 
-def run_loop(
+def run_loop(  # noqa: PLR0913 - the wishes for one run
     loop: Loop,
     *,
     input: object = None,  # noqa: A002 - as in holdshort.run

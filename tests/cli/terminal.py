@@ -27,6 +27,7 @@ class Said:
     @property
     def document(self) -> Any:
         """The one document on stdout."""
+        assert self.out, f"exit code {self.code}, nothing on stdout: {self.err}"
         return json.loads(self.out)
 
     @property

@@ -16,7 +16,7 @@ from holdshort.app.locate import Found
 from holdshort.app.loop import Loop
 from holdshort.app.office import Office, find_run, open_office, person, picture
 from holdshort.app.orders import Order
-from holdshort.app.problems import NotOpen
+from holdshort.app.problems import InvalidRequest
 from holdshort.app.replies import Reply
 from holdshort.app.result import Result, result_of
 from holdshort.app.why import why_document
@@ -244,7 +244,9 @@ class Client:
     ) -> Reply:
         """Hold `all`, `tenant:T`, `contract:C`, `tool:NAME` or `run:ID`."""
         if not why.strip():
-            raise NotOpen("a kill needs a reason that everyone held can read", fix="--why TEXT")
+            raise InvalidRequest(
+                "a kill needs a reason that everyone held can read", fix="--why TEXT"
+            )
         return await ending.kill(self._office, scope, by=person(by), why=why, end=cancel)
 
     async def unkill(self, scope: str) -> Reply:

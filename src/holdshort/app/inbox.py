@@ -128,7 +128,7 @@ def _settled(row: ApprovalRow, state: RunState, verdict: str, at: int) -> Reply 
             "the first decision stands",
             fix=f"holdshort why {row.run_id}",
         )
-    if row.status == "open" and state.phase.terminal:
+    if row.status in ("open", "void") and state.phase.terminal:
         raise NotOpen(
             f"run {row.run_id} has ended ({state.phase.value}); nothing of it can be decided",
             fix=f"holdshort why {row.run_id}",

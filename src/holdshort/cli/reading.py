@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
@@ -14,7 +14,7 @@ from holdshort.app.present import inert, value_text
 from holdshort.cli import exits
 from holdshort.cli.options import RunId, Session, command
 
-_LOG_SHORT = 240
+_LOG_SHORT: Final = 240
 
 
 def register(typer_app: typer.Typer) -> None:
@@ -102,8 +102,8 @@ async def log(
     return exits.OK
 
 
-_NOTHING = (None, "", "0", [], {})
-_LOG_HEAD = frozenset({"schema", "seq", "kind", "epoch", "hash", "at", "tool"})
+_NOTHING: Final[tuple[object, ...]] = (None, "", "0", [], {})
+_LOG_HEAD: Final = frozenset({"schema", "seq", "kind", "epoch", "hash", "at", "tool"})
 
 
 def _log_line(entry: Mapping[str, object]) -> str:
