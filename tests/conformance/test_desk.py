@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from decimal import Decimal
+from itertools import pairwise
 
 import pytest
 
@@ -31,7 +32,7 @@ def test_the_log_is_read_in_pages_in_order(run: Script, store: OpenStore) -> Non
     assert [row.seq for row, _ in whole] == list(range(1, run.live.seq + 1))
     assert [type(event) for _, event in whole[:2]] == [RunStarted, LeaseAcquired]
     assert whole[0][0].previous == GENESIS
-    assert all(b[0].previous == a[0].hash for a, b in zip(whole, whole[1:], strict=False))
+    assert all(b[0].previous == a[0].hash for a, b in pairwise(whole))
     assert whole[3:5] == now(store.events("run-1", after=3, limit=2))
     assert now(store.events("run-1", after=run.live.seq)) == []
 

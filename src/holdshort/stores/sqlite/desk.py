@@ -19,6 +19,7 @@ from holdshort.stores.chain import (
     artifact_faults,
     chain_faults,
     decode_row,
+    is_note,
     named_artifacts,
     snapshot_message,
 )
@@ -40,6 +41,8 @@ from holdshort.stores.sqlite.writes import Writer
 from holdshort.stores.standing import stop_reason_of
 
 _PAGE: Final = 1000
+_UNFOLDABLE: Final = (IllegalTransition, LookupError, AssertionError, StopIteration)
+"""What the fold may raise over events that no kernel of ours has written in this order."""
 
 
 class SqliteDesk:
@@ -172,10 +175,11 @@ class SqliteDesk:
         faults = artifact_faults(named_artifacts(self._log(found.id)), self._bytes) + faults
         try:
             snapshot = self._snapshot(found, check_mac=not self._keyring.empty)
-            replayed = self._replay(found)
-        except (BrokenRecord, IllegalTransition) as error:
-            return [*faults, f"replay: {error}"]
-        return [*_derived_faults(found, snapshot, replayed), *faults]
+        except BrokenRecord as error:
+            return [*faults, str(error)]
+        if all(is_note(fault) for fault in faults):  # A broken log has no states to compare with.
+            faults = _derived_faults(found, snapshot, self._replay(found)) + faults
+        return faults
 
     def _replay(self, found: StoredRun) -> dict[int, RunState]:
         """The states that something stored claims to be: at the snapshot and at the end."""
@@ -183,11 +187,12 @@ class SqliteDesk:
         state: RunState | None = None
         states: dict[int, RunState] = {}
         for row in self._log(found.id):
-            state = evolve(state, decode_row(found.row.run_id, row))
-            if row.seq == wanted:
+            try:
+                state = evolve(state, decode_row(found.row.run_id, row))
+            except _UNFOLDABLE:
+                return states
+            if row.seq in (wanted, found.row.head_seq):
                 states[row.seq] = state
-        if state is not None:
-            states[found.row.head_seq] = state
         return states
 
     def _log(self, run: int) -> Iterator[StoredEvent]:
@@ -239,12 +244,11 @@ def _derived_faults(
     found: StoredRun, snapshot: tuple[RunState, bytes] | None, replayed: dict[int, RunState]
 ) -> list[str]:
     """Where row and snapshot differ from the fold of the log."""
-    faults: list[str] = []
     end = replayed.get(found.row.head_seq)
-    if end is not None:
-        fault = row_fault(found, end, stop_reason_of(end))
-        if fault:
-            faults.append(fault)
+    if end is None:
+        return ["replay: the events do not make a run"]
+    fault = row_fault(found, end, stop_reason_of(end))
+    faults = [fault] if fault else []
     if snapshot is not None and replayed.get(snapshot[0].seq) != snapshot[0]:
         faults.append(f"snapshot at {snapshot[0].seq}: differs from the log")
     return faults
