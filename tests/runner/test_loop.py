@@ -377,7 +377,7 @@ async def _take(world: World, owner: str) -> None:
     """Acquire the lease and vanish."""
     from holdshort.kernel import observations as obs
     from holdshort.runner.holder import Holder
-    from holdshort.runner.perform import Performed
+    from holdshort.runner.performed import Performed
 
     host = world.host(owner=owner)
     loaded = await host.store.load("run-1")
@@ -457,9 +457,7 @@ def test_a_draining_worker_finishes_what_runs_and_leaves_the_run_resumable(make:
 def test_staged_writes_of_a_same_database_tool_land_with_the_outcome_or_not_at_all(
     make: Make,
 ) -> None:
-    @hs.tool(
-        side_effect="write", idempotency="run", receiver=hs.Receiver(same_database=True)
-    )
+    @hs.tool(side_effect="write", idempotency="run", receiver=hs.Receiver(same_database=True))
     async def note(ctx: hs.ToolContext, text: str, cancel: bool) -> Any:
         """Write into the ledger of our own store."""
         if cancel:

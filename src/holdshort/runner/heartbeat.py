@@ -10,7 +10,7 @@ from holdshort.kernel.errors import FenceLost, Refused, RunEnded
 from holdshort.runner.holder import Holder
 from holdshort.runner.host import Host
 from holdshort.runner.inbox import from_marks, from_posts
-from holdshort.runner.perform import Performed
+from holdshort.runner.performed import Performed
 
 
 class Heartbeat:

@@ -72,9 +72,7 @@ class _Window(Sequence[SeenObservation]):
 class History:
     """The window of one run, fed with every durable event."""
 
-    def __init__(
-        self, contract: Contract, tools: Mapping[str, ToolPort], store: Store
-    ) -> None:
+    def __init__(self, contract: Contract, tools: Mapping[str, ToolPort], store: Store) -> None:
         self._contract = contract
         self._store = store
         self._entries: deque[_Entry] = deque(maxlen=WINDOW)
@@ -184,9 +182,7 @@ class History:
         proposed = self._proposed.get((event.step, event.index))
         source = proposed.tool if proposed else "controller"
         arguments = proposed.arguments if proposed else None
-        return _entry(
-            event, event.index, kind, source, text, step=event.step, arguments=arguments
-        )
+        return _entry(event, event.index, kind, source, text, step=event.step, arguments=arguments)
 
     def _plain(self, event: ev.Event, kind: str, source: str, text: str) -> _Entry:
         return _entry(event, 0, kind, source, text, step=0, arguments=None)

@@ -8,8 +8,7 @@ from typing import cast
 
 from holdshort.kernel import observations as obs
 from holdshort.kernel.canonical import Json
-from holdshort.kernel.commands import AskAgent, CallTools, Command, Evaluate, Finish, LookUp, Park
-from holdshort.kernel.commands import Sleep, WriteManifest
+from holdshort.kernel.commands import Command, Finish, Park, Sleep, WriteManifest
 from holdshort.kernel.commits import LeaseMove, commit_for
 from holdshort.kernel.decide import decide
 from holdshort.kernel.effects import IntentRecord
@@ -28,9 +27,7 @@ from holdshort.kernel.state import ActionStatus, RunState
 from holdshort.ports.store import Extras, LeaseTerms, Loaded, StagedWrite
 from holdshort.runner.host import Host
 from holdshort.runner.judging import whole_log
-from holdshort.runner.perform import Performed
-
-_STARTS = (AskAgent, CallTools, Evaluate, LookUp)
+from holdshort.runner.performed import Performed
 
 
 @dataclass(slots=True)
@@ -65,9 +62,7 @@ class Holder:
         elapsed = self._host.clock.boot_ms() - self._boot_base
         return max(self.state.at, self._wall_base + elapsed)
 
-    async def advance(
-        self, answers: Sequence[Performed], *, release: str = ""
-    ) -> Command:
+    async def advance(self, answers: Sequence[Performed], *, release: str = "") -> Command:
         """Turn answers into facts, decide, append all of it once; returns what to perform.
 
         When a guard says no, the facts are committed alone and the refusal becomes an
@@ -212,14 +207,14 @@ class Holder:
         refusal: Refused,
     ) -> Sequence[Performed]:
         """Commit the observations alone; what was refused comes back as an observation."""
-        refused = _refused(self.state, facts.state, refusal)
+        refused = _refused(facts.state, refusal)
         if not facts.trail:
             return [refused]
         try:
             await self._append(facts, answers, None)
         except (CancelMarked, StageRefused) as staged:
             # Only a staged write can refuse an observation: it was not applied.
-            return [_refused(self.state, facts.state, staged), *_unstaged(answers, str(staged))]
+            return [_refused(facts.state, staged), *_unstaged(answers, str(staged))]
         return [refused]
 
 
@@ -242,7 +237,7 @@ def _unstaged(answers: Sequence[Performed], message: str) -> list[Performed]:
     return kept
 
 
-def _refused(before: RunState, state: RunState, refusal: Refused) -> Performed:
+def _refused(state: RunState, refusal: Refused) -> Performed:
     facts = refusal.facts
     match refusal:
         case CancelMarked() | StageRefused() if "cancel" in facts:

@@ -9,7 +9,7 @@ from holdshort.kernel.canonical import Json
 from holdshort.kernel.state import RunState
 from holdshort.kernel.values import changed
 from holdshort.ports.store import Post, Store
-from holdshort.runner.perform import Performed
+from holdshort.runner.performed import Performed
 
 DECISION = "decision"
 ANSWER = "answer"
@@ -107,9 +107,7 @@ def _modified(body: object) -> obs.ProposedCall | None:
     )
 
 
-async def with_intents(
-    store: Store, tenant: str, answers: Sequence[Performed]
-) -> list[Performed]:
+async def with_intents(store: Store, tenant: str, answers: Sequence[Performed]) -> list[Performed]:
     """Modifications completed with what the store knows about the intents that they make."""
     return [
         changed(answer, seen=await _with_intent(store, tenant, answer.seen))

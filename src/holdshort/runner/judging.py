@@ -1,9 +1,8 @@
-"""Running evaluators: what they may read, and what becomes of their verdicts."""
+"""What evaluators may read, and what becomes of their verdicts."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Final
 
 from holdshort.kernel import events as ev
@@ -11,14 +10,13 @@ from holdshort.kernel import observations as obs
 from holdshort.kernel.canonical import Body, Json
 from holdshort.kernel.errors import InvalidValue
 from holdshort.kernel.state import RunState
-from holdshort.ports.evaluator import ActionRecord, EvalContext, EvaluatorPort, Verdict
+from holdshort.ports.evaluator import ActionRecord, EvalContext, Verdict
 from holdshort.ports.store import Store
 from holdshort.runner.host import Host
-from holdshort.runner.perform import Performed
+from holdshort.runner.performed import Performed
 from holdshort.runner.redact import Redactor
 
 _PAGE: Final = 1000
-_TIMEOUT_MS: Final = 600_000
 
 
 async def whole_log(store: Store, run_id: str) -> list[ev.Event]:
@@ -33,85 +31,68 @@ async def whole_log(store: Store, run_id: str) -> list[ev.Event]:
         after = page[-1][0].seq
 
 
-async def judge(host: Host, state: RunState, evaluator: str, redactor: Redactor) -> Performed:
-    """Run one evaluator on the criteria it stands for. A broken evaluator holds nothing."""
-    attempt = next(e.attempt for e in state.evaluations if e.evaluator == evaluator)
-    names = tuple(c.name for c in host.contract.criteria_by_evaluator[evaluator])
-    verdict, error = Verdict(held=False), "the evaluator did not answer in time"
-    try:
-        context = await _context(host, state, names)
-        with host.clock.move_on_after(_TIMEOUT_MS):
-            verdict, error = await host.evaluators[evaluator].judge(context), ""
-    except Exception as broken:  # noqa: BLE001 - an evaluator may raise anything
-        error = redactor.text(f"{type(broken).__name__}: {broken}")
-    return _judged(host.evaluators[evaluator], evaluator, attempt, names, verdict, error, redactor)
-
-
-def _judged(  # noqa: PLR0913 - one evaluator's answer
-    port: EvaluatorPort,
+def judged(  # noqa: PLR0913 - one evaluator's answer
+    host: Host,
+    state: RunState,
     evaluator: str,
-    attempt: int,
-    names: tuple[str, ...],
     verdict: Verdict,
     error: str,
     redactor: Redactor,
 ) -> Performed:
+    """What an evaluator's answer becomes: a verdict a criterion, each with evidence of its own."""
     artifacts: dict[str, bytes] = {}
     verdicts = []
-    for name in names:
-        held = verdict.criteria.get(name, verdict.held)
+    for criterion in host.contract.criteria_by_evaluator[evaluator]:
+        held = verdict.criteria.get(criterion.name, verdict.held)
         reason = redactor.text(verdict.reason or error)
-        body = _evidence(port, evaluator, name, held, reason, verdict, redactor, artifacts)
+        document = {
+            "schema": "holdshort/evidence/v1",
+            "criterion": criterion.name,
+            "evaluator": {"name": evaluator, "version": host.evaluators[evaluator].version},
+            "held": held,
+            "reason": reason,
+        }
+        body = _evidence(document, verdict.evidence, redactor, artifacts)
         verdicts.append(
-            obs.CriterionVerdict(criterion=name, held=held, reason=reason, evidence=body)
+            obs.CriterionVerdict(criterion=criterion.name, held=held, reason=reason, evidence=body)
         )
+    attempt = next(e.attempt for e in state.evaluations if e.evaluator == evaluator)
     seen = obs.Judged(
         evaluator=evaluator,
         attempt=attempt,
         verdicts=tuple(verdicts),
         usage=verdict.usage,
-        error=error,
+        error=redactor.text(error),
     )
     return Performed(seen=seen, artifacts=artifacts)
 
 
-def _evidence(  # noqa: PLR0913 - the fields of the evidence
-    port: EvaluatorPort,
-    evaluator: str,
-    criterion: str,
-    held: bool,  # noqa: FBT001 - positional in one place only
-    reason: str,
-    verdict: Verdict,
+def _evidence(
+    document: Mapping[str, object],
+    evidence: object,
     redactor: Redactor,
     artifacts: dict[str, bytes],
 ) -> Body:
     """The evidence document of one verdict; always an artifact, so that its digest resolves."""
-    document: Mapping[str, object] = {
-        "schema": "holdshort/evidence/v1",
-        "criterion": criterion,
-        "evaluator": {"name": evaluator, "version": port.version},
-        "held": held,
-        "reason": reason,
-        "evidence": verdict.evidence,
-    }
     try:
-        text = Json.of(document, lenient=True).text
+        text = Json.of({**document, "evidence": evidence}, lenient=True).text
     except InvalidValue:
-        text = Json.of({**document, "evidence": repr(verdict.evidence)}, lenient=True).text
+        text = Json.of({**document, "evidence": repr(evidence)}, lenient=True).text
     clean = Json(redactor.text(text))
     artifacts[clean.digest] = clean.text.encode()
     return Body.of(clean)
 
 
-async def _context(host: Host, state: RunState, names: tuple[str, ...]) -> EvalContext:
-    given = state.input
+async def context(host: Host, state: RunState, evaluator: str) -> EvalContext:
+    """What the evaluator may read: the settled actions of the whole log, and the workspace."""
+    criteria = host.contract.criteria_by_evaluator[evaluator]
     return EvalContext(
         run_id=state.run_id,
         tenant=state.tenant,
         environment=state.environment,
-        input=await _value(host.store, given),
-        workspace=Path(host.workspace) if host.workspace is not None else None,
-        criteria=names,
+        input=await _value(host.store, state.input),
+        workspace=host.workspace,
+        criteria=tuple(c.name for c in criteria),
         actions=await _actions(host.store, state),
         artifact=host.store.artifact,
     )

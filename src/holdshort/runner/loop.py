@@ -33,9 +33,9 @@ from holdshort.runner.history import History
 from holdshort.runner.holder import Holder
 from holdshort.runner.host import Driven, Host
 from holdshort.runner.inbox import from_marks, from_posts, with_intents
-from holdshort.runner.judging import judge
 from holdshort.runner.mailbox import Mailbox
-from holdshort.runner.perform import Performed, Performer
+from holdshort.runner.perform import Performer
+from holdshort.runner.performed import Performed
 from holdshort.runner.redact import Redactor
 
 Work = Callable[[], Awaitable[Performed]]
@@ -78,8 +78,7 @@ class _Loop:
         self._loaded = loaded
         self._holder = Holder(host, loaded, replaces=replaces)
         self._history = History(host.contract, host.tools, host.store)
-        self._redactor = Redactor(host.secrets)
-        self._performer = Performer(host, self._redactor)
+        self._performer = Performer(host, Redactor(host.secrets))
         self._running = 0
         self._mailbox = Mailbox()
 
@@ -126,9 +125,7 @@ class _Loop:
 
     async def _advance(self, answers: list[Performed], *, release: bool = False) -> Command:
         completed = await with_intents(self._host.store, self._holder.state.tenant, answers)
-        command = await self._holder.advance(
-            completed, release="interrupted" if release else ""
-        )
+        command = await self._holder.advance(completed, release="interrupted" if release else "")
         for _, event in self._holder.fresh:
             await self._history.saw(event)
         self._holder.fresh.clear()
@@ -166,10 +163,7 @@ class _Loop:
             case LookUp():
                 return [partial(performer.look_up, state, command)]
             case Evaluate():
-                return [
-                    partial(judge, host, state, name, self._redactor)
-                    for name in command.evaluators
-                ]
+                return [partial(performer.judge, state, name) for name in command.evaluators]
             case _:
                 return []
 

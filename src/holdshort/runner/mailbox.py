@@ -7,7 +7,7 @@ from collections import deque
 
 import anyio
 
-from holdshort.runner.perform import Performed
+from holdshort.runner.performed import Performed
 
 
 class Mailbox:

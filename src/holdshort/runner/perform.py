@@ -6,7 +6,7 @@ Every handler returns an observation; an operating error never leaves as an exce
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import anyio
 
@@ -19,24 +19,18 @@ from holdshort.kernel.retries import ErrorClass
 from holdshort.kernel.state import RunState
 from holdshort.kernel.values import changed
 from holdshort.ports.agent import Proposal, ToolCall, View
-from holdshort.ports.store import StagedWrite
+from holdshort.ports.evaluator import Verdict
 from holdshort.ports.tool import ToolAnswer, ToolContext, ToolError, ToolPort
+from holdshort.runner import judging
 from holdshort.runner.host import Host
+from holdshort.runner.performed import Performed
 from holdshort.runner.redact import Redactor
 
 _AGENT_TIMEOUT_MS = 600_000
 """A decision that takes longer is taken as lost; the run's deadline is usually nearer."""
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Performed:
-    """An observation, the artifacts it names, the writes to apply with it, and the inbox post
-    that it answers."""
-
-    seen: obs.Observation
-    artifacts: Mapping[str, bytes] = field(default_factory=dict)
-    staged: tuple[StagedWrite, ...] = ()
-    post_id: int | None = None
+_JUDGE_TIMEOUT_MS = 600_000
+"""An evaluator that takes longer has not judged."""
 
 
 class Performer:
@@ -128,9 +122,7 @@ class Performer:
     def _redacted(self, text: str | None) -> str | None:
         return self._redact.text(text) if text is not None else None
 
-    def _checked(
-        self, state: RunState, step: int, index: int, call: ToolCall
-    ) -> obs.ProposedCall:
+    def _checked(self, state: RunState, step: int, index: int, call: ToolCall) -> obs.ProposedCall:
         arguments: Json | None = None
         error, base = "", None
         tool = self._host.tools.get(call.tool)
@@ -163,9 +155,7 @@ class Performer:
             return error, None
         name = tool.definition.name
         try:
-            base = proposals.base_for(
-                self._contract, state, name, value, step=step, index=index
-            )
+            base = proposals.base_for(self._contract, state, name, value, step=step, index=index)
         except KeyError as missing:
             return f"the idempotency scope needs the field {missing}", None
         return "", base
@@ -293,7 +283,8 @@ class Performer:
             body, artifacts = self._body(answer.value)
         except InvalidValue as invalid:
             finding = f"the result is not JSON: {invalid}"
-            body, artifacts = self._body({"$hs": "unreadable", "type": type(answer.value).__name__})
+            unreadable = {"$hs": "unreadable", "type": type(answer.value).__name__}
+            body, artifacts = self._body(unreadable)
         seen = obs.Returned(
             step=call.step,
             index=call.index,
@@ -319,9 +310,7 @@ class Performer:
         arguments = await self._value(command.arguments)
         assert isinstance(arguments, dict)
         sealing = command.token is not None
-        context = self._context(
-            state, command.key, command.token or 0, 0, seal=sealing
-        )
+        context = self._context(state, command.key, command.token or 0, 0, seal=sealing)
         found: bool | None = None
         result: Body | None = None
         artifacts: Mapping[str, bytes] = {}
@@ -344,6 +333,23 @@ class Performer:
         )
         return Performed(seen=seen, artifacts=artifacts)
 
+    # --- evaluators --------------------------------------------------------------------------
+
+    async def judge(self, state: RunState, evaluator: str) -> Performed:
+        """Run one evaluator on the criteria it stands for. A broken one holds nothing."""
+        verdict, error = Verdict(held=False), "the evaluator did not answer in time"
+        try:
+            context = await judging.context(self._host, state, evaluator)
+            with self._host.clock.move_on_after(_JUDGE_TIMEOUT_MS) as scope:
+                self._scopes[evaluator] = scope
+                verdict = await self._host.evaluators[evaluator].judge(context)
+                error = ""
+        except Exception as broken:  # noqa: BLE001 - an evaluator may raise anything
+            error = _describe(broken)
+        finally:
+            self._scopes.pop(evaluator, None)
+        return judging.judged(self._host, state, evaluator, verdict, error, self._redact)
+
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
@@ -360,4 +366,3 @@ def _part(value: object, name: str | None) -> str | None:
 
 def _describe(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}"
-

@@ -10,7 +10,7 @@ from holdshort.ports.store import Loaded
 from holdshort.runner.holder import Holder
 from holdshort.runner.host import Host
 from holdshort.runner.inbox import from_marks, from_posts, with_intents
-from holdshort.runner.perform import Performed
+from holdshort.runner.performed import Performed
 
 
 async def visit(
