@@ -99,7 +99,7 @@ class Action:
     signature: str | None = None  # None: has no part in the step's fingerprint
     refused: str = ""  # the code of a refusal; counts towards invalid proposals
     rejected: bool = False  # by a person
-    sealed: bool = False  # a look-up made "absent" final
+    modified_by: str = ""  # who changed the arguments
     unresolved: str = ""  # who gave up on finding out
 
     @property

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from holdshort.kernel.canonical import digest_of
+from holdshort.kernel.canonical import Body, digest_of
 from holdshort.kernel.contract import Contract, ToolTerms
+from holdshort.kernel.gates import invalid
+from holdshort.kernel.intents import replays
 from holdshort.kernel.observations import Decided
 from holdshort.kernel.state import Action, ActionStatus, Approval, RunState
 
@@ -28,42 +30,26 @@ def why_needed(contract: Contract, terms: ToolTerms, environment: str, *, repeat
     return ""
 
 
-def binding(  # noqa: PLR0913 - the fields of the binding are its definition (rules 6)
-    *,
-    run_id: str,
-    environment: str,
-    key: str,
-    arguments_digest: str,
-    tool: str,
-    tool_version: str,
-    tool_digest: str,
-    contract_hash: str,
-) -> str:
-    """The digest an approval is for: change one byte of anything in it and it is another one."""
-    return digest_of(
-        "approval",
-        run_id,
-        environment,
-        key,
-        arguments_digest,
-        tool,
-        tool_version,
-        tool_digest,
-        contract_hash,
-    )
+def binding(state: RunState, terms: ToolTerms, *, key: str | None, arguments: Body) -> str:
+    """The digest an approval of a call is for: another byte of anything in it is another one."""
+    return _bound(state, key, arguments, (terms.name, terms.version, terms.digest))
 
 
 def binding_of(state: RunState, action: Action) -> str:
     """The binding of one action as it stands."""
-    return binding(
-        run_id=state.run_id,
-        environment=state.environment,
-        key=action.key or "",
-        arguments_digest=action.arguments.digest,
-        tool=action.tool,
-        tool_version=action.tool_version,
-        tool_digest=action.tool_digest,
-        contract_hash=state.contract_hash,
+    tool = (action.tool, action.tool_version, action.tool_digest)
+    return _bound(state, action.key, action.arguments, tool)
+
+
+def _bound(state: RunState, key: str | None, arguments: Body, tool: tuple[str, str, str]) -> str:
+    return digest_of(
+        "approval",
+        state.run_id,
+        state.environment,
+        key or "",
+        arguments.digest,
+        *tool,
+        state.contract_hash,
     )
 
 
@@ -82,7 +68,7 @@ class Ruling(StrEnum):
     CONFLICT = "conflict"  # another decision was first
     EXPIRED = "expired"
     UNKNOWN = "unknown"  # no such open request in this run
-    FORBIDDEN = "forbidden"  # this person may not decide
+    FORBIDDEN = "forbidden"  # this person may not decide, or not so
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,39 +86,59 @@ def judge(contract: Contract, state: RunState, decided: Decided, now_ms: int) ->
         return _ruling(Ruling.UNKNOWN, f"no open request {decided.request_id}")
     approval = action.approval
     if action.status is not ActionStatus.ASKED:
-        return _late(action, decided)
+        return _late(action, approval, decided)
     if state.phase.terminal:
         return _ruling(Ruling.UNKNOWN, f"the run has ended ({state.phase.value})")
     if approval.expires_at <= now_ms:
         return _ruling(Ruling.EXPIRED, f"request {decided.request_id} has expired")
     if decided.verdict == "approve" and decided.by in approval.granted_by:
         return _ruling(Ruling.ACKNOWLEDGED, f"{decided.by} has approved already")
-    why_not = _forbidden(contract, state, decided.by)
+    why_not = _forbidden(contract, state, action, decided) or _unfit(
+        contract, state, action, decided, now_ms
+    )
     if why_not:
         return _ruling(Ruling.FORBIDDEN, why_not)
     return _ruling(Ruling.ACCEPTED, "")
 
 
-def _late(action: Action, decided: Decided) -> Judgement:
-    assert action.approval is not None
-    if not action.approval.granted and not action.rejected:
+def _late(action: Action, approval: Approval, decided: Decided) -> Judgement:
+    if not approval.granted and not action.rejected:
         return _ruling(Ruling.UNKNOWN, f"request {decided.request_id} was withdrawn")
-    was = "approved" if action.approval.granted else "rejected"
-    same = (decided.verdict == "approve") == action.approval.granted
+    was = "approved" if approval.granted else "rejected"
+    same = (decided.verdict == "approve") == approval.granted
     if same and decided.verdict != "modify":
         return _ruling(Ruling.ACKNOWLEDGED, f"already {was}")
     return _ruling(Ruling.CONFLICT, f"conflict: already {was}")
 
 
-def _forbidden(contract: Contract, state: RunState, by: str) -> str:
-    rules = contract.approvals
+def _forbidden(contract: Contract, state: RunState, action: Action, decided: Decided) -> str:
+    rules, by = contract.approvals, decided.by
     if rules.approvers and by not in rules.approvers:
-        return (
-            f"{by} is not an approver of this contract (approvers: {', '.join(rules.approvers)})"
-        )
-    if rules.separation_of_duties and by == state.started_by:
+        named = ", ".join(rules.approvers)
+        return f"{by} is not an approver of this contract (approvers: {named})"
+    if not rules.separation_of_duties:
+        return ""
+    if by == state.started_by:
         return f"{by} started this run; separation of duties asks for another person"
+    if by == action.modified_by and decided.verdict != "reject":
+        return f"{by} changed these arguments; separation of duties asks for another person"
     return ""
+
+
+def _unfit(
+    contract: Contract, state: RunState, action: Action, decided: Decided, now_ms: int
+) -> str:
+    """Why changed arguments cannot be asked for or sent at all; empty when they can."""
+    if decided.verdict in ("approve", "reject"):
+        return ""
+    if decided.verdict != "modify" or decided.modified is None:
+        return f"a decision is approve, reject or modify (with arguments), not {decided.verdict}"
+    call, terms = decided.modified, contract.tools[action.tool]
+    if terms.has_effect and call.base is None and not call.error:
+        return f"the changed arguments of {action.tool} name no intent"
+    if replays(call):
+        return "with these arguments the effect was applied before; reject the request instead"
+    return invalid(contract, state, terms, call, now_ms)[1]
 
 
 def modification_approves(contract: Contract) -> bool:

@@ -47,7 +47,7 @@ def ask_exceeds(contract: Contract, state: RunState) -> Excess | None:
 def dispatch_exceeds(
     contract: Contract, state: RunState, actions: Sequence[Action]
 ) -> Excess | None:
-    """Whether dispatching all of `actions` would break tool calls (in all, or per tool) or cost."""
+    """Whether dispatching all of `actions` would break tool calls (all, or per tool) or cost."""
     limits, pool = contract.budgets, state.pool
     asked = len(actions)
     if pool.tool_calls + asked > limits.tool_calls_max:
@@ -100,3 +100,10 @@ def deadline_of(contract: Contract, state: RunState, now_ms: int) -> int:
         return state.deadline_at
     waiting = now_ms - state.waiting_since if state.waiting_since is not None else 0
     return state.deadline_at + state.waited_ms + max(waiting, 0)
+
+
+def wake_at_deadline(contract: Contract, state: RunState, now_ms: int) -> int | None:
+    """When the deadline must be looked at again; None while a person's time moves it on."""
+    if state.waiting_since is not None and not contract.approvals.deadline_counts_wait:
+        return None
+    return deadline_of(contract, state, now_ms)

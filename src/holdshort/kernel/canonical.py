@@ -14,11 +14,12 @@ from typing import Final
 
 from holdshort.kernel.digests import GENESIS, commitment, digest_of, framed, link, sha256_name
 from holdshort.kernel.errors import InvalidValue
-from holdshort.kernel.numbers import decimal_text, float_text
+from holdshort.kernel.number_text import decimal_text, float_text
 
 __all__ = [
     "GENESIS",
     "MARK",
+    "NOTHING",
     "Body",
     "Json",
     "canonical_text",
@@ -33,16 +34,10 @@ __all__ = [
 
 
 MARK: Final = "$hs"
-
-
 _INLINE_BYTES_MAX: Final = 8192
-
-
 _DEPTH_MAX: Final = 200
-
-
+_INTEGER_BITS_MAX: Final = 8192  # the interpreter reads back at most 4300 digits
 _MARK_ESCAPE: Final = "$hs:"
-
 
 # The C encoder of the standard library already escapes strings as RFC 8785 asks.
 _quote: Final[Callable[[str], str]] = json.encoder.encode_basestring
@@ -138,12 +133,17 @@ class Body:
         return f"Body({self.json.text if self.json else self.digest})"
 
 
+NOTHING: Final = Body.of(Json("null"))
+"""What stands where there are no arguments or there is no result."""
+
+
 def canonical_text(value: object, *, lenient: bool = False) -> str:
     """The one text of a JSON value.
 
     Raises `InvalidValue` for NaN, Infinity, lone surrogates, keys that are not text, values
-    that are not JSON and nesting deeper than 200. With `lenient` the first three become
-    marks such as `{"$hs":"nan"}`, and a user's own key that looks like a mark is escaped.
+    that are not JSON, integers beyond 8192 bits and nesting deeper than 200. With `lenient` the
+    first three become marks such as `{"$hs":"nan"}`, and a user's own key that looks like a mark
+    is escaped.
     """
     parts: list[str] = []
     _write(value, parts.append, "", lenient=lenient, depth=0)
@@ -165,7 +165,7 @@ def _write(
         case str():
             out(_string(value, path, lenient=lenient))
         case int():
-            out(int.__repr__(value))
+            out(_integer(value, path))
         case float():
             out(_number(value, path, lenient=lenient))
         case Decimal():
@@ -188,22 +188,38 @@ def _write_object(
     lenient: bool,
     depth: int,
 ) -> None:
-    keys: list[str] = []
-    for key in value:
-        if not isinstance(key, str):
-            raise InvalidValue(f"{path or 'value'}: key {key!r} is not text")
-        keys.append(key)
-    if not "".join(keys).isascii():
-        keys.sort(key=_utf16)
-    else:
-        keys.sort()
     mark = "{"
-    for key in keys:
-        name = _MARK_ESCAPE + key if lenient and key.startswith(MARK) else key
+    for name, key in _named_keys(value, path, lenient=lenient):
         out(f"{mark}{_string(name, path, lenient=False)}:")
         _write(value[key], out, f"{path}/{key}", lenient=lenient, depth=depth + 1)
         mark = ","
-    out("}" if keys else "{}")
+    out("}" if mark == "," else "{}")
+
+
+def _named_keys(
+    value: Mapping[object, object], path: str, *, lenient: bool
+) -> list[tuple[str, str]]:
+    """Each key with the name it is written under, in the order of UTF-16 code units."""
+    keys: list[tuple[str, str]] = []
+    for key in value:
+        if not isinstance(key, str):
+            raise InvalidValue(f"{path or 'value'}: key {key!r} is not text")
+        keys.append((_lenient_name(key) if lenient else key, key))
+    if all(name.isascii() for name, _ in keys):
+        keys.sort()
+    else:
+        keys.sort(key=_utf16)
+    return keys
+
+
+def _lenient_name(key: str) -> str:
+    """The key, or what stands for it: marks of ours begin with `$hs:`, and a user's key that looks
+    like one is written as `$hs:` and the key."""
+    if key.startswith(MARK):
+        key = _MARK_ESCAPE + key
+    if _has_lone_surrogate(key):
+        return f"{_MARK_ESCAPE}utf8:{_base64(key)}"
+    return key
 
 
 def _write_array(
@@ -222,21 +238,34 @@ def _write_array(
     out("]" if value else "[]")
 
 
-def _utf16(key: str) -> bytes:
-    return key.encode("utf-16-be", "surrogatepass")
+def _utf16(named: tuple[str, str]) -> bytes:
+    return named[0].encode("utf-16-be", "surrogatepass")
+
+
+def _has_lone_surrogate(value: str) -> bool:
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return True
+    return False
+
+
+def _base64(value: str) -> str:
+    return base64.b64encode(value.encode("utf-8", "surrogatepass")).decode()
 
 
 def _string(value: str, path: str, *, lenient: bool) -> str:
-    if value.isascii():
+    if value.isascii() or not _has_lone_surrogate(value):
         return _quote(value)
-    try:
-        value.encode()
-    except UnicodeEncodeError as error:
-        if not lenient:
-            raise InvalidValue(f"{path or 'value'}: text holds a lone surrogate") from error
-        raw = base64.b64encode(value.encode("utf-8", "surrogatepass")).decode()
-        return f'{{"{MARK}":"text","utf8":"{raw}"}}'
-    return _quote(value)
+    if not lenient:
+        raise InvalidValue(f"{path or 'value'}: text holds a lone surrogate")
+    return f'{{"{MARK}":"text","utf8":"{_base64(value)}"}}'
+
+
+def _integer(value: int, path: str) -> str:
+    if value.bit_length() > _INTEGER_BITS_MAX:
+        raise InvalidValue(f"{path or 'value'}: an integer of more than {_INTEGER_BITS_MAX} bits")
+    return int.__repr__(value)
 
 
 def _number(value: float, path: str, *, lenient: bool) -> str:

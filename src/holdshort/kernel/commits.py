@@ -99,7 +99,7 @@ def commit_for(before: RunState | None, after: RunState, events: Sequence[ev.Eve
         change = intent_change(before, after, event)
         if change is not None:
             intents.append(change)
-        approvals += approval_changes(before, after, event)
+        approvals += approval_changes(after, event)
     return Commit(
         state=after,
         events=tuple(events),

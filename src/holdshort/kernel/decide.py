@@ -69,12 +69,12 @@ def unknown_outcome(contract: Contract, state: RunState, now_ms: int) -> Decisio
 _UNRESOLVED: Final = (ActionStatus.UNKNOWN, ActionStatus.LOOKING, ActionStatus.QUESTION)
 
 
-def stopping(contract: Contract, state: RunState, now_ms: int) -> Decision | None:
-    """A run that must end starts nothing new, drains, and ends for the reason that was due."""
+def stopping(_contract: Contract, state: RunState, now_ms: int) -> Decision | None:
+    """A run that must end starts nothing new, waits for what runs, and ends for its reason."""
     if state.stop is None:
         return None
     if state.outstanding:
-        return drain(contract, state, now_ms)
+        return Decision(record=(), command=Await())
     end = ev.RunFailed(at=now_ms, reason=state.stop.reason, detail=state.stop.detail)
     return Decision(record=(end,), command=Finish())
 
@@ -99,9 +99,9 @@ def held(contract: Contract, state: RunState, now_ms: int) -> Decision | None:
     """A kill switch stops every dispatch and ends nothing; the deadline goes on."""
     if state.hold is None:
         return None
+    due = budgets.wake_at_deadline(contract, state, now_ms)
     if running(state):
-        return Decision(record=(), command=Await())
-    due = budgets.deadline_of(contract, state, now_ms)
+        return Decision(record=(), command=Await(until=due))
     return Decision(record=(), command=Park(waiting_for="kill_switch", until=due))
 
 
@@ -208,7 +208,7 @@ def budget(contract: Contract, state: RunState, now_ms: int) -> Decision | None:
     )
 
 
-def retry(contract: Contract, state: RunState, now_ms: int) -> Decision | None:
+def retry(_contract: Contract, state: RunState, now_ms: int) -> Decision | None:
     """A decision that was not received is asked for again when it is due, or ends the run."""
     ask_ = state.ask
     if ask_ is None or ask_.open:
@@ -230,7 +230,8 @@ def call(contract: Contract, state: RunState, now_ms: int) -> Decision | None:
 def ask(contract: Contract, state: RunState, now_ms: int) -> Decision | None:
     """Nothing is pending: ask the agent, and tell it once when it is about to be stopped."""
     if running(state):
-        return Decision(record=(), command=Await())
+        due = budgets.wake_at_deadline(contract, state, now_ms)
+        return Decision(record=(), command=Await(until=due))
     record: list[ev.Event] = []
     if contract.progress.notice_once and not state.progress.noticed:
         sign = progress.stuck(contract, state, now_ms, ahead=1)

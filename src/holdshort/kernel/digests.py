@@ -33,7 +33,9 @@ def commitment(salt: bytes, body: bytes) -> bytes:
     return hashlib.sha256(salt + body).digest()
 
 
-def link(previous: bytes, run_id: str, seq: int, epoch: int, kind: str, committed: bytes) -> bytes:
+def link(  # noqa: PLR0913 - the six fields of a link are its definition
+    previous: bytes, run_id: str, seq: int, epoch: int, kind: str, committed: bytes
+) -> bytes:
     """The chain hash of one event: SHA-256 over its length-prefixed fields."""
     return hashlib.sha256(
         framed(

@@ -34,23 +34,23 @@ def next_step(contract: Contract, state: RunState, now_ms: int) -> Decision | No
     work = [a for a in state.actions if a.status in _WORK]
     if not work:
         return None
-    expired = [a for a in work if _grant_too_old(a, now_ms)]
-    if expired:
-        return _ask_people(contract, state, now_ms, expired, again=True)
-    due = {a.index: _due_at(contract, state, a) for a in work if not _lacks_approval(a)}
+    due = {a.index: _due_at(contract, state, a) for a in work if not _must_ask(a, now_ms)}
     ready = [a for a in work if a.index in due and due[a.index] <= now_ms]
     if ready:
         return _authorise(contract, state, now_ms, ready)
     later = min(due.values(), default=None)
     if any(a.status.attempt_open for a in state.actions):
-        return Decision(record=(), command=Await(until=later))
+        deadline_at = deadline_of(contract, state, now_ms)
+        until = deadline_at if later is None else min(later, deadline_at)
+        return Decision(record=(), command=Await(until=until))
     if later is not None:
         return Decision(record=(), command=Sleep(until=later))
-    return _ask_people(contract, state, now_ms, work, again=False)
+    return _ask_people(contract, state, now_ms, work)
 
 
-def _lacks_approval(action: Action) -> bool:
-    return action.needs_approval and action.approval is None
+def _must_ask(action: Action, now_ms: int) -> bool:
+    """Whether a person must decide before the action may be sent."""
+    return action.needs_approval and (action.approval is None or _grant_too_old(action, now_ms))
 
 
 def _grant_too_old(action: Action, now_ms: int) -> bool:
@@ -65,26 +65,40 @@ def _grant_too_old(action: Action, now_ms: int) -> bool:
 
 def _due_at(contract: Contract, state: RunState, action: Action) -> int:
     """When the action may be sent: at once, after its back-off, or a poll's interval apart."""
-    if action.retry_at is not None:
-        return action.retry_at
+    due = action.retry_at or 0
     rule = contract.tools[action.tool].progress
     if rule.kind is not ProgressKind.POLL or action.tool not in state.dispatched:
-        return 0
-    return state.dispatched[action.tool] + rule.min_interval_ms
+        return due
+    return max(due, state.dispatched[action.tool] + rule.min_interval_ms)
 
 
 def _authorise(contract: Contract, state: RunState, now_ms: int, ready: list[Action]) -> Decision:
     record: list[ev.Event] = []
     calls: list[Call] = []
-    for offset, action in enumerate(ready, start=1):
+    deadline_at = deadline_of(contract, state, now_ms)
+    for token, action in enumerate(_spaced(contract, ready), start=state.dispatch_seq + 1):
         terms = contract.tools[action.tool]
-        token = state.dispatch_seq + offset
+        permitted: ev.PreparationAuthorised | ev.ActionAuthorised
         if terms.two_step and action.status is not ActionStatus.PREPARED:
-            record.append(_prepare(state, action, terms, now_ms, token))
+            permitted = _prepare(state, action, terms, now_ms, token)
         else:
-            record.append(authorise(contract, state, action, now_ms, token))
-        calls.append(call_for(contract, state, action, now_ms, record[-1]))
+            permitted = authorise(contract, state, action, now_ms, token)
+        record.append(permitted)
+        calls.append(call_for(contract, action, permitted, deadline_at=deadline_at))
     return Decision(record=tuple(record), command=CallTools(calls=tuple(calls)))
+
+
+def _spaced(contract: Contract, ready: list[Action]) -> list[Action]:
+    """All of them, but of a tool that is polled at intervals only the first."""
+    polled: set[str] = set()
+    spaced: list[Action] = []
+    for action in ready:
+        if contract.tools[action.tool].progress.min_interval_ms:
+            if action.tool in polled:
+                continue
+            polled.add(action.tool)
+        spaced.append(action)
+    return spaced
 
 
 def _prepare(
@@ -107,7 +121,6 @@ def authorise(
     terms = contract.tools[action.tool]
     approval = action.approval
     prepared = action.status is ActionStatus.PREPARED
-    spent_key = terms.tombstones and action.sealed
     return ev.ActionAuthorised(
         at=now_ms,
         step=state.step,
@@ -115,7 +128,7 @@ def authorise(
         attempt=action.attempts if prepared else action.attempts + 1,
         token=token,
         key=action.key,
-        generation=action.generation + 1 if spent_key else action.generation,
+        generation=action.generation,
         request_id=approval.request_id if approval and not approval.consumed else None,
         cost_reserved=terms.cost_usd,
         deadline_at=min(now_ms + terms.timeout_ms, deadline_of(contract, state, now_ms)),
@@ -124,36 +137,37 @@ def authorise(
 
 
 def call_for(
-    contract: Contract, state: RunState, action: Action, now_ms: int, granted: ev.Event
+    contract: Contract,
+    action: Action,
+    permitted: ev.ActionAuthorised | ev.PreparationAuthorised,
+    *,
+    deadline_at: int,
 ) -> Call:
     """The dispatch that an authorisation permits."""
     terms = contract.tools[action.tool]
-    prepares = isinstance(granted, ev.PreparationAuthorised)
-    assert isinstance(granted, (ev.PreparationAuthorised, ev.ActionAuthorised))
-    until = min(now_ms + terms.timeout_ms, deadline_of(contract, state, now_ms))
-    generation = 0 if isinstance(granted, ev.PreparationAuthorised) else granted.generation
+    until = min(permitted.at + terms.timeout_ms, deadline_at)
     return Call(
-        step=state.step,
+        step=permitted.step,
         index=action.index,
-        attempt=granted.attempt,
+        attempt=permitted.attempt,
         tool=action.tool,
         arguments=action.arguments,
-        key=sent_key(action.key, generation) if action.key else None,
-        token=granted.token,
-        timeout_ms=max(until - now_ms, 0),
+        key=sent_key(action.key, action.generation) if action.key else None,
+        token=permitted.token,
+        timeout_ms=max(until - permitted.at, 0),
         deadline_at=until,
         plan=action.plan,
-        prepare=prepares,
+        prepare=isinstance(permitted, ev.PreparationAuthorised),
     )
 
 
 def _ask_people(
-    contract: Contract, state: RunState, now_ms: int, actions: list[Action], *, again: bool
+    contract: Contract, state: RunState, now_ms: int, actions: list[Action]
 ) -> Decision:
     record: list[ev.Event] = []
     expires_at = now_ms + contract.approvals.ttl_ms
     for ordinal, action in enumerate(actions, start=state.requests + 1):
-        if again and action.approval:
+        if action.approval is not None:  # granted, and too old now that it is needed
             record.append(ev.ApprovalExpired(at=now_ms, request_id=action.approval.request_id))
         asked = request_id(state, action, ordinal)
         record.append(

@@ -75,7 +75,7 @@ PROMISES: Final[Mapping[Receiver, str]] = {
     Receiver.LOOKUP_BOUND: "at most one effect if the bound is true; unknown waits the bound",
     Receiver.LOOKUP: "at most one effect; an absent answer waits for a person",
     Receiver.COMPARE_AND_SWAP: "at most one effect; unknown is looked up",
-    Receiver.NOTHING: "at most one effect because nothing is sent twice; unknown waits for a person",
+    Receiver.NOTHING: "at most one effect, since nothing is sent twice; unknown asks a person",
 }
 
 
@@ -170,7 +170,8 @@ def intent_base(  # noqa: PLR0913 - the fields of the key are its definition (ru
     """
     match scope.kind:
         case ScopeKind.BUSINESS:
-            named = {"tenant": tenant, "environment": environment} | dict(arguments)
+            # What the run is wins over an argument of the same name: the agent writes those.
+            named = dict(arguments) | {"tenant": tenant, "environment": environment}
             value = canonical_text({name: named[name] for name in scope.fields})
         case ScopeKind.EACH:
             value = canonical_text([root_run_id, place])

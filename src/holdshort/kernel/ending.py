@@ -19,6 +19,7 @@ def drain(contract: Contract, state: RunState, now_ms: int) -> Decision | None:
 
 
 def running(state: RunState) -> bool:
+    """Whether this holder has something running: a call, a look-up, the agent, an evaluator."""
     return (
         any(a.status.attempt_open for a in state.actions)
         or (state.ask is not None and state.ask.open)

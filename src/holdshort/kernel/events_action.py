@@ -99,13 +99,17 @@ class OutcomeFailed(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutcomeUnknown(Event):
-    """The effect may or may not have happened. Never a failure, never retried blindly."""
+    """The effect may or may not have happened. Never a failure, never retried blindly.
+
+    `retry_at`: when the same key may be sent again to find out, where that is all one can do.
+    """
 
     step: int
     index: int
     key: str | None
     error: ErrorClass
     message: str
+    retry_at: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,7 +137,10 @@ class LookUpStarted(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutcomeReconciled(Event):
-    """A look-up answered: `applied`, `not_applied` (final), `absent` (not final) or `no_answer`."""
+    """A look-up answered: `applied`, `not_applied` (final), `absent` (not final) or `no_answer`.
+
+    `tombstone`: the seal spent the key, so that the next dispatch is a generation up.
+    """
 
     step: int
     index: int
@@ -143,3 +150,4 @@ class OutcomeReconciled(Event):
     signature: str = ""
     message: str = ""
     retry_at: int | None = None
+    tombstone: bool = False

@@ -50,8 +50,8 @@ class ApprovalModified(Event):
     by: str
     authenticated: bool
     arguments: Body
-    key: str
-    intent_base: str
+    key: str | None
+    intent_base: str | None
     intent_version: int
     generation: int
     attempts_before: int

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from holdshort.kernel.canonical import Body
 from holdshort.kernel.event import Event
 from holdshort.kernel.state import Usage
 

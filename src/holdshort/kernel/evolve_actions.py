@@ -1,4 +1,4 @@
-"""What the events about actions, approvals and effects change in the state."""
+"""What the events about actions and their effects change in the state."""
 
 from __future__ import annotations
 
@@ -6,51 +6,63 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from holdshort.kernel import events as ev
-from holdshort.kernel.evolve_people import (
-    _approval_expired,
-    _approval_granted,
-    _approval_modified,
-    _approval_rejected,
-    _approval_requested,
-    _question_answered,
-    _question_asked,
+from holdshort.kernel.canonical import NOTHING
+from holdshort.kernel.settling import (
+    NO_COST,
+    Changes,
+    not_applied,
+    put,
+    settle,
+    spend_reserved,
+    success,
 )
-from holdshort.kernel.settling import Changes, at, not_applied, put, settle, success
 from holdshort.kernel.state import Action, ActionStatus, RunState
 from holdshort.kernel.values import changed
 
-_OPEN_APPROVAL: Final = (ActionStatus.ASKED, ActionStatus.APPROVED)
+GRANTS_MAX: Final = 64
+"""Unused grants of withdrawn actions that are remembered; the newest stay."""
+
+_WITHDRAWABLE: Final = (
+    ActionStatus.PROPOSED,
+    ActionStatus.ASKED,
+    ActionStatus.APPROVED,
+    ActionStatus.PREPARED,
+)
+_FIRST: Final = (ActionStatus.PROPOSED, ActionStatus.APPROVED)
 
 
 def _refused(state: RunState, event: ev.ProposalRefused) -> Changes:
     """A refused proposal keeps its place in the batch, closed; it has no fingerprint."""
-    known = event.index < len(state.actions)
-    if known:
-        action = changed(at(state, event.index), status=ActionStatus.CLOSED, refused=event.code)
+    if event.index < len(state.actions):
+        was = state.actions[event.index]
+        action = changed(was, status=ActionStatus.CLOSED, refused=event.code)
         return {"actions": put(state, action)}
     action = Action(
         index=event.index,
         tool=event.tool,
         tool_version="",
         tool_digest="",
-        arguments=event.arguments or state.input,
+        arguments=event.arguments or NOTHING,
         status=ActionStatus.CLOSED,
         refused=event.code,
     )
     return {"actions": (*state.actions, action)}
 
 
-def _withdrawn(state: RunState, _event: ev.ProposalWithdrawn) -> Changes:
-    grants = tuple(
-        a.approval
-        for a in state.actions
-        if a.approval is not None and a.status is ActionStatus.APPROVED
-    )
+def _withdrawn(state: RunState, event: ev.ProposalWithdrawn) -> Changes:
+    """What was not dispatched is void; what may have had an effect stays to be resolved."""
+    void = [a for a in state.actions if a.status in _WITHDRAWABLE]
+    grants = [g for g in state.grants if g.expires_at > event.at]
+    grants += [a.approval for a in void if a.approval is not None and a.approval.granted]
     actions = tuple(
-        a if a.status is ActionStatus.CLOSED else changed(a, status=ActionStatus.CLOSED)
+        changed(a, status=ActionStatus.CLOSED, cost_reserved=NO_COST)
+        if a.status in _WITHDRAWABLE
+        else a
         for a in state.actions
     )
-    return {"actions": actions, "closed_step": True, "grants": (*state.grants, *grants)}
+    changes: Changes = {"actions": actions, "grants": tuple(grants[-GRANTS_MAX:])}
+    spend_reserved(state, void, changes)
+    return changes
 
 
 def _proposed(state: RunState, event: ev.ActionProposed) -> Changes:
@@ -78,17 +90,19 @@ def _proposed(state: RunState, event: ev.ActionProposed) -> Changes:
     return changes
 
 
-def _calls(state: RunState, tool: str, count: int, at: int) -> Changes:
-    return {
-        "calls": {**state.calls, tool: state.calls.get(tool, 0) + count},
-        "dispatched": {**state.dispatched, tool: at},
-        "usage": changed(state.usage, tool_calls=state.usage.tool_calls + count),
-    }
+def _called(state: RunState, was: Action, at: int, changes: Changes) -> None:
+    """One more call of a tool; the first one of an action also counts as an occurrence."""
+    tool = was.tool
+    changes["calls"] = {**state.calls, tool: state.calls.get(tool, 0) + 1}
+    changes["dispatched"] = {**state.dispatched, tool: at}
+    if was.status in _FIRST:
+        changes["occurred"] = {**state.occurred, tool: state.occurred.get(tool, 0) + 1}
 
 
 def _preparation_authorised(state: RunState, event: ev.PreparationAuthorised) -> Changes:
+    was = state.actions[event.index]
     action = changed(
-        at(state, event.index),
+        was,
         status=ActionStatus.PREPARING,
         attempts=event.attempt,
         token=event.token,
@@ -96,21 +110,24 @@ def _preparation_authorised(state: RunState, event: ev.PreparationAuthorised) ->
         cost_reserved=event.cost_reserved,
         retry_at=None,
     )
-    return {
+    usage = state.usage
+    changes: Changes = {
         "actions": put(state, action),
         "dispatch_seq": event.token,
         "pool": state.pool.reserved(1, event.cost_reserved),
-        **_calls(state, action.tool, 1, event.at),
+        "usage": changed(usage, tool_calls=usage.tool_calls + 1),
     }
+    _called(state, was, event.at, changes)
+    return changes
 
 
 def _prepared(state: RunState, event: ev.ActionPrepared) -> Changes:
-    action = changed(at(state, event.index), status=ActionStatus.PREPARED, plan=event.plan)
-    return {"actions": put(state, action)}
+    was = state.actions[event.index]
+    return {"actions": put(state, changed(was, status=ActionStatus.PREPARED, plan=event.plan))}
 
 
 def _authorised(state: RunState, event: ev.ActionAuthorised) -> Changes:
-    was = at(state, event.index)
+    was = state.actions[event.index]
     resent = was.status is ActionStatus.UNKNOWN
     action = changed(
         was,
@@ -129,23 +146,29 @@ def _authorised(state: RunState, event: ev.ActionAuthorised) -> Changes:
     )
     changes: Changes = {"actions": put(state, action), "dispatch_seq": event.token}
     if event.calls:
+        # The unknown attempt that a resend repeats stays spent at its worst case.
+        spent = was.cost_reserved
+        usage = state.usage
+        changes["usage"] = changed(
+            usage, tool_calls=usage.tool_calls + 1, cost_usd=usage.cost_usd + spent
+        )
         changes["pool"] = state.pool.reserved(event.calls, event.cost_reserved)
-        changes.update(_calls(state, action.tool, event.calls, event.at))
+        _called(state, was, event.at, changes)
     return changes
 
 
 def _succeeded(state: RunState, event: ev.OutcomeSucceeded) -> Changes:
-    action = at(state, event.index)
+    was = action = state.actions[event.index]
     if event.finding:
-        action = changed(action, refused="bad_output", message=event.finding)
+        action = changed(was, refused="bad_output", message=event.finding)
     changes = success(state, action, event, event.signature, effect=event.key is not None)
-    settle(state, action, event.cost_usd, changes)
+    settle(state, was.cost_reserved, event.cost_usd, changes)
     return changes
 
 
 def _failed(state: RunState, event: ev.OutcomeFailed) -> Changes:
     again = event.retry_at is not None
-    was = at(state, event.index)
+    was = state.actions[event.index]
     action = changed(
         was,
         status=ActionStatus.BACKOFF if again else ActionStatus.CLOSED,
@@ -153,73 +176,68 @@ def _failed(state: RunState, event: ev.OutcomeFailed) -> Changes:
         message=event.message,
         retry_at=event.retry_at,
         answer="",
+        cost_reserved=NO_COST,
         signature=None if again else f"error:{event.error.value}",
     )
     changes: Changes = {"actions": put(state, action)}
-    settle(state, was, event.cost_usd, changes)
+    settle(state, was.cost_reserved, event.cost_usd, changes)
     return changes
 
 
 def _unknown(state: RunState, event: ev.OutcomeUnknown) -> Changes:
     action = changed(
-        at(state, event.index),
+        state.actions[event.index],
         status=ActionStatus.UNKNOWN,
         error=event.error,
         message=event.message,
         answer="",
         lookups=0,
-        retry_at=None,
+        retry_at=event.retry_at,
     )
     return {"actions": put(state, action)}
 
 
 def _replayed(state: RunState, event: ev.OutcomeReplayed) -> Changes:
-    return success(state, at(state, event.index), event, event.signature, effect=False)
+    return success(state, state.actions[event.index], event, event.signature, effect=False)
 
 
 def _look_up_started(state: RunState, event: ev.LookUpStarted) -> Changes:
+    was = state.actions[event.index]
     action = changed(
-        at(state, event.index),
+        was,
         status=ActionStatus.LOOKING,
         lookups=event.lookup,
         epoch=state.epoch,
-        token=event.token or at(state, event.index).token,
-        question=None,
+        token=event.token or was.token,
         retry_at=None,
     )
-    usage = changed(state.usage, lookups=state.usage.lookups + 1)
     return {
         "actions": put(state, action),
-        "usage": usage,
+        "usage": changed(state.usage, lookups=state.usage.lookups + 1),
         "dispatch_seq": event.token or state.dispatch_seq,
     }
 
 
 def _reconciled(state: RunState, event: ev.OutcomeReconciled) -> Changes:
-    was = at(state, event.index)
-    if event.answer == "applied":
-        changes = success(state, was, event, event.signature, effect=True)
-        settle(state, was, was.cost_reserved, changes)
-        return changes
-    if event.answer == "not_applied":
-        changes = not_applied(state, was, event.retry_at)
-        settle(state, was, was.cost_reserved, changes)
-        return changes
-    action = changed(
-        was, status=ActionStatus.UNKNOWN, answer=event.answer, retry_at=event.retry_at
-    )
-    return {"actions": put(state, action)}
+    was = state.actions[event.index]
+    match event.answer:
+        case "applied":
+            changes = success(state, was, event, event.signature, effect=True)
+        case "not_applied":
+            changes = not_applied(state, was, event.retry_at, spent_key=event.tombstone)
+        case _:
+            action = changed(
+                was, status=ActionStatus.UNKNOWN, answer=event.answer, retry_at=event.retry_at
+            )
+            return {"actions": put(state, action)}
+    settle(state, was.cost_reserved, was.cost_reserved, changes)
+    return changes
 
 
 ON_ACTION: Final[dict[type[ev.Event], Callable[[RunState, Any], Changes]]] = {
     ev.ProposalRefused: _refused,
     ev.ProposalWithdrawn: _withdrawn,
     ev.ActionProposed: _proposed,
-    ev.ApprovalRequested: _approval_requested,
-    ev.ApprovalGranted: _approval_granted,
-    ev.ApprovalRejected: _approval_rejected,
-    ev.ApprovalModified: _approval_modified,
-    ev.ApprovalExpired: _approval_expired,
     ev.PreparationAuthorised: _preparation_authorised,
     ev.ActionPrepared: _prepared,
     ev.ActionAuthorised: _authorised,
@@ -229,6 +247,4 @@ ON_ACTION: Final[dict[type[ev.Event], Callable[[RunState, Any], Changes]]] = {
     ev.OutcomeReplayed: _replayed,
     ev.LookUpStarted: _look_up_started,
     ev.OutcomeReconciled: _reconciled,
-    ev.QuestionAsked: _question_asked,
-    ev.QuestionAnswered: _question_answered,
 }

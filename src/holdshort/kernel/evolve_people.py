@@ -2,8 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any, Final
+
 from holdshort.kernel import events as ev
-from holdshort.kernel.settling import Changes, at, not_applied, put, settle, success
+from holdshort.kernel.settling import (
+    NO_COST,
+    Changes,
+    not_applied,
+    put,
+    settle,
+    spend_reserved,
+    success,
+)
 from holdshort.kernel.state import Action, ActionStatus, Approval, Question, RunState
 from holdshort.kernel.values import changed
 
@@ -21,7 +32,7 @@ def _approval_requested(state: RunState, event: ev.ApprovalRequested) -> Changes
         nonce=event.nonce,
         expires_at=event.expires_at,
     )
-    action = changed(at(state, event.index), status=ActionStatus.ASKED, approval=approval)
+    action = changed(state.actions[event.index], status=ActionStatus.ASKED, approval=approval)
     return {"actions": put(state, action), "requests": state.requests + 1}
 
 
@@ -62,6 +73,7 @@ def _approval_modified(state: RunState, event: ev.ApprovalModified) -> Changes:
         generation=event.generation,
         attempts=event.attempts_before,
         violation=event.violation,
+        modified_by=event.by,
         approval=approval if event.final else None,
         status=ActionStatus.APPROVED if event.final else ActionStatus.PROPOSED,
     )
@@ -69,13 +81,19 @@ def _approval_modified(state: RunState, event: ev.ApprovalModified) -> Changes:
 
 
 def _approval_expired(state: RunState, event: ev.ApprovalExpired) -> Changes:
-    action = _about(state, event.request_id)
-    return {"actions": put(state, changed(action, status=ActionStatus.PROPOSED, approval=None))}
+    """The action must be asked about again; a preparation that it had is void."""
+    was = _about(state, event.request_id)
+    action = changed(
+        was, status=ActionStatus.PROPOSED, approval=None, plan=None, cost_reserved=NO_COST
+    )
+    changes: Changes = {"actions": put(state, action)}
+    spend_reserved(state, (was,), changes)
+    return changes
 
 
 def _question_asked(state: RunState, event: ev.QuestionAsked) -> Changes:
     question = Question(question_id=event.question_id, why=event.why, safe_from=event.safe_from)
-    action = changed(at(state, event.index), status=ActionStatus.QUESTION, question=question)
+    action = changed(state.actions[event.index], status=ActionStatus.QUESTION, question=question)
     return {"actions": put(state, action), "requests": state.requests + 1}
 
 
@@ -87,14 +105,30 @@ def _question_answered(state: RunState, event: ev.QuestionAnswered) -> Changes:
         case "applied":
             changes = success(state, was, event, "answered:applied", effect=True)
         case "not_applied":
-            changes = not_applied(state, was, None)
+            changes = not_applied(state, was, None, spent_key=False)
         case "give_up":
             given_up = changed(
-                was, status=ActionStatus.CLOSED, signature="error:unresolved", unresolved=event.by
+                was,
+                status=ActionStatus.CLOSED,
+                signature="error:unresolved",
+                unresolved=event.by,
+                question=None,
+                cost_reserved=NO_COST,
             )
-            return {"actions": put(state, given_up)}
+            changes = {"actions": put(state, given_up)}
         case _:
             again = changed(was, status=ActionStatus.UNKNOWN, lookups=0, answer="", question=None)
             return {"actions": put(state, again)}
-    settle(state, was, was.cost_reserved, changes)
+    settle(state, was.cost_reserved, was.cost_reserved, changes)
     return changes
+
+
+ON_PEOPLE: Final[dict[type[ev.Event], Callable[[RunState, Any], Changes]]] = {
+    ev.ApprovalRequested: _approval_requested,
+    ev.ApprovalGranted: _approval_granted,
+    ev.ApprovalRejected: _approval_rejected,
+    ev.ApprovalModified: _approval_modified,
+    ev.ApprovalExpired: _approval_expired,
+    ev.QuestionAsked: _question_asked,
+    ev.QuestionAnswered: _question_answered,
+}

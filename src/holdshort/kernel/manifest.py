@@ -57,42 +57,70 @@ def compose(
     }
 
 
+class _Told:
+    """What the log says of each action so far: the call as proposed, or as a person changed it."""
+
+    def __init__(self) -> None:
+        self.calls: dict[tuple[int, int], tuple[ev.ActionProposed, str, str | None]] = {}
+        self.places: dict[str, tuple[int, int]] = {}  # of requests and questions
+
+    def saw(self, event: ev.Event) -> None:
+        match event:
+            case ev.ActionProposed():
+                place = event.step, event.index
+                self.calls[place] = event, event.arguments.digest, event.key
+            case ev.ApprovalRequested(request_id=asked) | ev.QuestionAsked(question_id=asked):
+                self.places[asked] = event.step, event.index
+            case ev.ApprovalModified():
+                place = self.places[event.request_id]
+                proposed = self.calls[place][0]
+                self.calls[place] = proposed, event.arguments.digest, event.key
+            case _:
+                pass
+
+    def row(self, place: tuple[int, int], outcome: str, ref: str | None) -> dict[str, object]:
+        proposed, arguments, key = self.calls[place]
+        return {
+            "step": proposed.step,
+            "index": proposed.index,
+            "tool": proposed.tool,
+            "version": proposed.tool_version,
+            "arguments": arguments,
+            "intent": key,
+            "outcome": outcome,
+            "ref": ref,
+        }
+
+
 def _actions(events: list[ev.Event]) -> list[dict[str, object]]:
     """Every action that was dispatched or replayed, with what came of it."""
-    proposed: dict[tuple[int, int], ev.ActionProposed] = {}
+    told = _Told()
     rows: list[dict[str, object]] = []
     for event in events:
-        if isinstance(event, ev.ActionProposed):
-            proposed[event.step, event.index] = event
-        elif isinstance(event, (ev.OutcomeSucceeded, ev.OutcomeReplayed)):
-            how = "replayed" if isinstance(event, ev.OutcomeReplayed) else "succeeded"
-            rows.append(_row(proposed, event.step, event.index, how, event.result.digest))
-        elif isinstance(event, ev.OutcomeFailed) and event.retry_at is None:
-            rows.append(_row(proposed, event.step, event.index, event.error.value, None))
-        elif isinstance(event, ev.OutcomeReconciled) and event.answer == "applied":
-            ref = event.result.digest if event.result else None
-            rows.append(_row(proposed, event.step, event.index, "reconciled", ref))
+        told.saw(event)
+        match event:
+            case ev.OutcomeSucceeded():
+                rows.append(told.row(_place(event), "succeeded", event.result.digest))
+            case ev.OutcomeReplayed():
+                rows.append(told.row(_place(event), "replayed", event.result.digest))
+            case ev.OutcomeFailed(retry_at=None):
+                rows.append(told.row(_place(event), event.error.value, None))
+            case ev.OutcomeReconciled(answer="applied"):
+                ref = event.result.digest if event.result else None
+                rows.append(told.row(_place(event), "reconciled", ref))
+            case ev.OutcomeReconciled(answer="not_applied", retry_at=None):
+                rows.append(told.row(_place(event), "not_applied", None))
+            case ev.QuestionAnswered(answer="applied" | "not_applied" as answer):
+                rows.append(told.row(told.places[event.question_id], answer, None))
+            case _:
+                pass
     return rows
 
 
-def _row(
-    proposed: dict[tuple[int, int], ev.ActionProposed],
-    step: int,
-    index: int,
-    outcome: str,
-    ref: str | None,
-) -> dict[str, object]:
-    action = proposed[step, index]
-    return {
-        "step": step,
-        "index": index,
-        "tool": action.tool,
-        "version": action.tool_version,
-        "arguments": action.arguments.digest,
-        "intent": action.key,
-        "outcome": outcome,
-        "ref": ref,
-    }
+def _place(
+    event: ev.OutcomeSucceeded | ev.OutcomeReplayed | ev.OutcomeFailed | ev.OutcomeReconciled,
+) -> tuple[int, int]:
+    return event.step, event.index
 
 
 def _authorisations(events: list[ev.Event]) -> list[dict[str, object]]:

@@ -8,10 +8,10 @@ from typing import Any, Final
 from holdshort.kernel import events as ev
 from holdshort.kernel import observations as obs
 from holdshort.kernel import proposals
-from holdshort.kernel.contract import MANIFEST_EVALUATOR, Contract
+from holdshort.kernel.canonical import NOTHING
+from holdshort.kernel.contract import MANIFEST_EVALUATOR, Contract, Criterion
 from holdshort.kernel.observe_people import answered, decided
 from holdshort.kernel.observe_tools import (
-    MESSAGE_MAX,
     intent_changed,
     looked_up,
     orphan,
@@ -21,8 +21,9 @@ from holdshort.kernel.observe_tools import (
     stage_rejected,
     vanished,
 )
-from holdshort.kernel.retries import backoff_ms
-from holdshort.kernel.state import RunState, Usage
+from holdshort.kernel.retries import backoff_ms, is_definite
+from holdshort.kernel.state import NOTHING_USED, Ask, Phase, RunState, Usage
+from holdshort.kernel.texts import bounded
 from holdshort.kernel.versions import code_found
 
 Facts = tuple[ev.Event, ...]
@@ -32,6 +33,8 @@ def observe(
     contract: Contract, state: RunState, seen: obs.Observation, now_ms: int
 ) -> tuple[ev.Event, ...]:
     """The facts that follow; empty when the observation is late and changes nothing."""
+    if state.phase.terminal:
+        return ()  # after the end nothing is written to the log
     return _ON[type(seen)](contract, state, seen, now_ms)
 
 
@@ -61,39 +64,58 @@ def _agent_raised(contract: Contract, state: RunState, seen: obs.AgentRaised, no
         at=now,
         attempt=seen.attempt,
         error=seen.error,
-        message=seen.message[:MESSAGE_MAX],
-        usage=seen.usage,
+        message=bounded(seen.message),
+        usage=_spent_by_failure(ask, seen),
         retry_at=now + wait if again else None,
     )
     return (failed,)
 
 
-def _judged(_contract: Contract, state: RunState, seen: obs.Judged, now: int) -> Facts:
+def _spent_by_failure(ask: Ask, seen: obs.AgentRaised) -> Usage:
+    """What was reported, else the whole reservation where the request may have been served."""
+    if seen.usage != NOTHING_USED or is_definite(seen.error, has_effect=True):
+        return seen.usage
+    return Usage(tokens_estimated=ask.tokens_reserved, cost_usd=ask.cost_reserved)
+
+
+def _judged(contract: Contract, state: RunState, seen: obs.Judged, now: int) -> Facts:
+    """One verdict for each criterion that is this evaluator's to judge; silence is not held."""
     if not any(
         e.evaluator == seen.evaluator and e.attempt == seen.attempt for e in state.evaluations
     ):
         return ()
+    given = {verdict.criterion: verdict for verdict in seen.verdicts}
     usage, record = seen.usage, []
-    for verdict in seen.verdicts:
+    for criterion in contract.criteria_by_evaluator[seen.evaluator]:
+        verdict = given.get(criterion.name) or _no_verdict(criterion, seen)
         record.append(
             ev.VerdictGiven(
                 at=now,
-                criterion=verdict.criterion,
+                criterion=criterion.name,
                 evaluator=seen.evaluator,
                 held=verdict.held and not seen.error,
-                reason=verdict.reason[:MESSAGE_MAX],
+                reason=bounded(verdict.reason),
                 ref=verdict.evidence.digest,
                 usage=usage,
-                error=seen.error[:MESSAGE_MAX],
+                error=bounded(seen.error),
             )
         )
-        usage = Usage()  # one evaluator run is charged once
+        usage = NOTHING_USED  # one evaluator run is charged once
     return tuple(record)
 
 
+def _no_verdict(criterion: Criterion, seen: obs.Judged) -> obs.CriterionVerdict:
+    reason = seen.error or f"{seen.evaluator} gave no verdict"
+    return obs.CriterionVerdict(
+        criterion=criterion.name, held=False, reason=reason, evidence=NOTHING
+    )
+
+
 def _manifest_stored(
-    contract: Contract, _state: RunState, seen: obs.ManifestStored, now: int
+    contract: Contract, state: RunState, seen: obs.ManifestStored, now: int
 ) -> Facts:
+    if state.phase is not Phase.VERIFYING:
+        return ()
     record: list[ev.Event] = [ev.ManifestWritten(at=now, ref=seen.ref)]
     record += [
         ev.VerdictGiven(
@@ -103,10 +125,9 @@ def _manifest_stored(
             held=True,
             reason="the release manifest is written",
             ref=seen.ref,
-            usage=Usage(),
+            usage=NOTHING_USED,
         )
-        for criterion in contract.goal.criteria
-        if criterion.evaluator == MANIFEST_EVALUATOR
+        for criterion in contract.criteria_by_evaluator.get(MANIFEST_EVALUATOR, ())
     ]
     return tuple(record)
 
@@ -129,23 +150,21 @@ def _released(_contract: Contract, _state: RunState, seen: obs.Released, now: in
 
 
 def _cancelled(_contract: Contract, state: RunState, seen: obs.Cancelled, now: int) -> Facts:
-    if state.cancel is not None or state.phase.terminal:
+    if state.cancel is not None:
         return ()
     requested = ev.CancelRequested(
-        at=now, by=seen.by, reason=seen.reason[:MESSAGE_MAX], requested_at=seen.requested_at
+        at=now, by=seen.by, reason=bounded(seen.reason), requested_at=seen.requested_at
     )
     return (requested,)
 
 
 def _hold_seen(_contract: Contract, state: RunState, seen: obs.HoldSeen, now: int) -> Facts:
-    if state.phase.terminal:
-        return ()
     if seen.scope is None:
         return (ev.HoldLifted(at=now),) if state.hold is not None else ()
     if state.hold is not None and state.hold.scope == seen.scope:
         return ()
     placed = ev.HoldPlaced(
-        at=now, scope=seen.scope, by=seen.by, why=seen.why[:MESSAGE_MAX], since=seen.since
+        at=now, scope=seen.scope, by=seen.by, why=bounded(seen.why), since=seen.since
     )
     return (placed,)
 

@@ -6,11 +6,11 @@ from holdshort.kernel import events as ev
 from holdshort.kernel.approvals import Ruling, binding, find, judge, modification_approves
 from holdshort.kernel.canonical import Body
 from holdshort.kernel.contract import Contract
-from holdshort.kernel.effects import intent_key
-from holdshort.kernel.intents import attempts_before, intent_numbers
+from holdshort.kernel.intents import attempts_before, intent_numbers, key_of
 from holdshort.kernel.observations import Answered, Decided
 from holdshort.kernel.scope import violation
 from holdshort.kernel.state import Action, ActionStatus, RunState
+from holdshort.kernel.texts import bounded
 
 ANSWERS = ("applied", "not_applied", "look_again", "give_up")
 
@@ -30,11 +30,12 @@ def decided(contract: Contract, state: RunState, seen: Decided, now: int) -> tup
                 request_id=seen.request_id,
                 by=seen.by,
                 authenticated=seen.authenticated,
-                reason=seen.note,
+                reason=bounded(seen.note),
             )
             return (rejected,)
         case _:
-            return _modified(contract, state, action, seen, now)
+            assert seen.modified is not None
+            return (_modified(contract, state, action, seen, now),)
 
 
 def _granted(contract: Contract, action: Action, seen: Decided, now: int) -> ev.ApprovalGranted:
@@ -46,31 +47,21 @@ def _granted(contract: Contract, action: Action, seen: Decided, now: int) -> ev.
         by=seen.by,
         authenticated=seen.authenticated,
         final=grants >= contract.approvals.quorum,
-        note=seen.note,
+        note=bounded(seen.note),
     )
 
 
 def _modified(
     contract: Contract, state: RunState, action: Action, seen: Decided, now: int
-) -> tuple[ev.Event, ...]:
+) -> ev.ApprovalModified:
+    """The changed call has passed the gates that refuse (see `judge`); scope is tested again."""
     call = seen.modified
-    if call is None or call.arguments is None or call.base is None:
-        return ()
+    assert call is not None
+    assert call.arguments is not None
     terms = contract.tools[action.tool]
-    body = Body.of(call.arguments)
-    version, generation = intent_numbers(terms, call)
-    key = intent_key(call.base, version)
-    bound_to = binding(
-        run_id=state.run_id,
-        environment=state.environment,
-        key=key,
-        arguments_digest=body.digest,
-        tool=action.tool,
-        tool_version=action.tool_version,
-        tool_digest=action.tool_digest,
-        contract_hash=state.contract_hash,
-    )
-    modified = ev.ApprovalModified(
+    body, key = Body.of(call.arguments), key_of(call)
+    version, generation = intent_numbers(call)
+    return ev.ApprovalModified(
         at=now,
         request_id=seen.request_id,
         by=seen.by,
@@ -80,13 +71,12 @@ def _modified(
         intent_base=call.base,
         intent_version=version,
         generation=generation,
-        attempts_before=attempts_before(state, call.intent),
-        binding=bound_to,
+        attempts_before=attempts_before(state, call),
+        binding=binding(state, terms, key=key, arguments=body),
         final=modification_approves(contract),
         violation=violation(state, terms, call.arguments),
-        note=seen.note,
+        note=bounded(seen.note),
     )
-    return (modified,)
 
 
 def answer_refused(state: RunState, seen: Answered, now: int) -> str:
@@ -129,7 +119,7 @@ def answered(
         answer=seen.answer,
         by=seen.by,
         authenticated=seen.authenticated,
-        note=seen.note,
+        note=bounded(seen.note),
         forced=seen.forced,
     )
     return (fact,)

@@ -2,18 +2,43 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from dataclasses import dataclass
+from decimal import Decimal
 
 from holdshort.kernel import events as ev
 from holdshort.kernel import observations as obs
-from holdshort.kernel.canonical import Body, Json, digest_of
+from holdshort.kernel.canonical import NOTHING, digest_of
 from holdshort.kernel.contract import Contract, ProgressKind, ToolTerms
 from holdshort.kernel.effects import Receiver
+from holdshort.kernel.intents import record_answers
+from holdshort.kernel.progress import STATE
+from holdshort.kernel.proposals import replay
 from holdshort.kernel.retries import ErrorClass, backoff_ms, is_definite
 from holdshort.kernel.state import Action, ActionStatus, RunState
+from holdshort.kernel.texts import bounded
 
 Facts = tuple[ev.Event, ...]
-MESSAGE_MAX: Final = 2_000
+_GONE = "the worker that ran this attempt is gone"
+_OPEN = (ActionStatus.PREPARING, ActionStatus.IN_FLIGHT)
+
+
+@dataclass(frozen=True, slots=True)
+class _Failed:
+    """An open attempt that gave no answer, and what is known of it."""
+
+    contract: Contract
+    state: RunState
+    action: Action
+    now: int
+    error: ErrorClass
+    message: str
+    draw: float = 0.0
+    retry_after_ms: int | None = None
+    cost_usd: Decimal | None = None
+
+    @property
+    def terms(self) -> ToolTerms:
+        return self.contract.tools[self.action.tool]
 
 
 def _open_attempt(state: RunState, step: int, index: int, attempt: int) -> Action | None:
@@ -21,15 +46,16 @@ def _open_attempt(state: RunState, step: int, index: int, attempt: int) -> Actio
     if step != state.step or index >= len(state.actions):
         return None
     action = state.actions[index]
-    if not action.status.attempt_open or action.status is ActionStatus.LOOKING:
-        return None
-    return action if action.attempts == attempt else None
+    return action if action.status in _OPEN and action.attempts == attempt else None
 
 
 def returned(contract: Contract, state: RunState, seen: obs.Returned, now: int) -> Facts:
+    """The tool answered; a first half that answers has prepared, and has no effect yet."""
     action = _open_attempt(state, seen.step, seen.index, seen.attempt)
     if action is None:
         return ()
+    if action.status is ActionStatus.PREPARING:
+        return (ev.ActionPrepared(at=now, step=seen.step, index=seen.index, plan=seen.result),)
     terms = contract.tools[action.tool]
     succeeded = ev.OutcomeSucceeded(
         at=now,
@@ -40,7 +66,7 @@ def returned(contract: Contract, state: RunState, seen: obs.Returned, now: int) 
         signature=_signature(terms, seen),
         cost_usd=terms.cost_usd if seen.cost_usd is None else seen.cost_usd,
         ref=seen.result.digest,
-        finding=seen.finding[:MESSAGE_MAX],
+        finding=bounded(seen.finding),
     )
     return (succeeded,)
 
@@ -50,48 +76,56 @@ def _signature(terms: ToolTerms, seen: obs.Returned) -> str:
     if terms.progress.kind is ProgressKind.POLL and seen.watch_value is not None:
         return digest_of("watch", seen.watch_value)
     if seen.version_value is not None:
-        return digest_of("version", seen.version_value)
+        return STATE + digest_of("version", seen.version_value)
     return seen.result.digest
 
 
 def raised(contract: Contract, state: RunState, seen: obs.Raised, now: int) -> Facts:
+    """A definite failure is settled; any other leaves the outcome of an effect unknown."""
     action = _open_attempt(state, seen.step, seen.index, seen.attempt)
     if action is None:
         return ()
-    terms = contract.tools[action.tool]
-    has_effect = _unsettled_by_failure(terms, action)
-    if is_definite(seen.error, has_effect=has_effect):
-        cost = terms.cost_usd if seen.cost_usd is None else seen.cost_usd
-        retry_at = _retry_at(contract, state, action, seen.error, now, seen.draw)
-        if retry_at is not None and seen.retry_after_ms:
-            retry_at = max(retry_at, now + seen.retry_after_ms)
-        return (_failure(action, state, seen.error, seen.message, now, retry_at, cost, contract),)
-    return (_unknown(action, state, seen.error, seen.message, now),)
+    failed = _Failed(
+        contract,
+        state,
+        action,
+        now,
+        seen.error,
+        seen.message,
+        seen.draw,
+        seen.retry_after_ms,
+        seen.cost_usd,
+    )
+    if is_definite(seen.error, has_effect=_may_have_landed(failed.terms, action)):
+        return (_failure(failed, _retry_at(failed)),)
+    return (_unknown(failed),)
 
 
 def vanished(contract: Contract, state: RunState, seen: obs.Vanished, now: int) -> Facts:
+    """No answer: unknown where there may be an effect, else a failure."""
     action = _open_attempt(state, seen.step, seen.index, seen.attempt)
     if action is None:
         return ()
-    terms, error = contract.tools[action.tool], ErrorClass.TIMEOUT_UNKNOWN
-    if _unsettled_by_failure(terms, action):
-        return (_unknown(action, state, error, seen.message, now),)
-    retry_at = _retry_at(contract, state, action, error, now, seen.draw)
-    return (_failure(action, state, error, seen.message, now, retry_at, terms.cost_usd, contract),)
+    error = ErrorClass.TIMEOUT_UNKNOWN
+    failed = _Failed(contract, state, action, now, error, seen.message, seen.draw)
+    if _may_have_landed(failed.terms, action):
+        return (_unknown(failed),)
+    return (_failure(failed, _retry_at(failed)),)
 
 
 def stage_rejected(
     contract: Contract, state: RunState, seen: obs.StageRejected, now: int
 ) -> Facts:
+    """The store applied none of the staged writes: surely no effect."""
     action = _open_attempt(state, seen.step, seen.index, seen.attempt)
     if action is None:
         return ()
     error = ErrorClass.CANCELLED if state.cancel else ErrorClass.CONFLICT
-    cost = contract.tools[action.tool].cost_usd
-    return (_failure(action, state, error, seen.message, now, None, cost, contract),)
+    failed = _Failed(contract, state, action, now, error, seen.message, seen.draw)
+    return (_failure(failed, _retry_at(failed)),)
 
 
-def _unsettled_by_failure(terms: ToolTerms, action: Action) -> bool:
+def _may_have_landed(terms: ToolTerms, action: Action) -> bool:
     """Whether a failure may have left an effect: not for preparations, reads and staged writes."""
     return (
         terms.has_effect
@@ -100,56 +134,58 @@ def _unsettled_by_failure(terms: ToolTerms, action: Action) -> bool:
     )
 
 
-def _retry_at(
-    contract: Contract, state: RunState, action: Action, error: ErrorClass, now: int, draw: float
-) -> int | None:
-    terms = contract.tools[action.tool]
+def _retry_at(failed: _Failed) -> int | None:
+    """When what surely did not happen is tried again; None when it is not."""
+    terms, action, state = failed.terms, failed.action, failed.state
     if state.cancel is not None or state.stop is not None:
         return None
-    if action.attempts >= contract.retry.attempts_max:
+    if action.attempts >= failed.contract.retry.attempts_max:
         return None
-    if error not in terms.retry_on or error in terms.never_retry_on:
+    if failed.error not in terms.retry_on or failed.error in terms.never_retry_on:
         return None
-    return now + backoff_ms(attempt=max(action.attempts, 1), draw=draw)
+    return failed.now + _backoff(failed)
 
 
-def _failure(
-    action: Action,
-    state: RunState,
-    error: ErrorClass,
-    message: str,
-    now: int,
-    retry_at: int | None,
-    cost: Any,
-    contract: Contract,
-) -> ev.OutcomeFailed:
-    return ev.OutcomeFailed(
-        at=now,
-        step=state.step,
-        index=action.index,
-        key=action.key if action.status is ActionStatus.IN_FLIGHT else None,
-        error=error,
-        message=message[:MESSAGE_MAX],
-        cost_usd=cost,
-        retry_at=retry_at,
-        exhausted=retry_at is None and action.attempts >= contract.retry.attempts_max,
+def _backoff(failed: _Failed) -> int:
+    return backoff_ms(
+        attempt=max(failed.action.attempts, 1),
+        draw=failed.draw,
+        retry_after_ms=failed.retry_after_ms,
     )
 
 
-def _unknown(
-    action: Action, state: RunState, error: ErrorClass, message: str, now: int
-) -> ev.OutcomeUnknown:
-    return ev.OutcomeUnknown(
-        at=now,
-        step=state.step,
+def _failure(failed: _Failed, retry_at: int | None) -> ev.OutcomeFailed:
+    action = failed.action
+    spent_cap = action.attempts >= failed.contract.retry.attempts_max
+    return ev.OutcomeFailed(
+        at=failed.now,
+        step=failed.state.step,
         index=action.index,
-        key=action.key,
-        error=error,
-        message=message[:MESSAGE_MAX],
+        key=action.key if action.status is ActionStatus.IN_FLIGHT else None,
+        error=failed.error,
+        message=bounded(failed.message),
+        cost_usd=failed.terms.cost_usd if failed.cost_usd is None else failed.cost_usd,
+        retry_at=retry_at,
+        exhausted=retry_at is None and spent_cap,
+    )
+
+
+def _unknown(failed: _Failed) -> ev.OutcomeUnknown:
+    """Where nothing can be looked up, finding out is a repeat of the key, and so backs off."""
+    waits = failed.terms.receiver is Receiver.KEY
+    return ev.OutcomeUnknown(
+        at=failed.now,
+        step=failed.state.step,
+        index=failed.action.index,
+        key=failed.action.key,
+        error=failed.error,
+        message=bounded(failed.message),
+        retry_at=failed.now + _backoff(failed) if waits else None,
     )
 
 
 def prepared(_contract: Contract, state: RunState, seen: obs.Prepared, now: int) -> Facts:
+    """The first half is done; the commit is decided anew."""
     action = _open_attempt(state, seen.step, seen.index, seen.attempt)
     if action is None or action.status is not ActionStatus.PREPARING:
         return ()
@@ -157,16 +193,16 @@ def prepared(_contract: Contract, state: RunState, seen: obs.Prepared, now: int)
 
 
 def looked_up(contract: Contract, state: RunState, seen: obs.LookedUp, now: int) -> Facts:
+    """Found is final; absent is final only after a seal or a true bound."""
     if seen.step != state.step or seen.index >= len(state.actions):
         return ()
     action = state.actions[seen.index]
     if action.status is not ActionStatus.LOOKING or action.key is None:
         return ()
-    terms = contract.tools[action.tool]
-    answer, retry_at = _answer(contract, state, action, terms, seen, now)
-    result = seen.result if answer == "applied" else None
-    if answer == "applied" and result is None:
-        result = Body.of(Json("null"))
+    error = action.error or ErrorClass.TIMEOUT_UNKNOWN
+    failed = _Failed(contract, state, action, now, error, seen.message, seen.draw)
+    answer, retry_at = _answer(failed, found=seen.found)
+    result = (seen.result or NOTHING) if answer == "applied" else None
     reconciled = ev.OutcomeReconciled(
         at=now,
         step=seen.step,
@@ -175,34 +211,27 @@ def looked_up(contract: Contract, state: RunState, seen: obs.LookedUp, now: int)
         answer=answer,
         result=result,
         signature=result.digest if result else "",
-        message=seen.message[:MESSAGE_MAX],
+        message=bounded(seen.message),
         retry_at=retry_at,
+        tombstone=answer == "not_applied" and failed.terms.tombstones,
     )
     return (reconciled,)
 
 
-def _answer(
-    contract: Contract,
-    state: RunState,
-    action: Action,
-    terms: ToolTerms,
-    seen: obs.LookedUp,
-    now: int,
-) -> tuple[str, int | None]:
-    if seen.found:
+def _answer(failed: _Failed, *, found: bool | None) -> tuple[str, int | None]:
+    receiver = failed.terms.receiver
+    if found:
         return "applied", None
-    if seen.found is None:
-        return "no_answer", now + backoff_ms(attempt=action.lookups, draw=seen.draw)
-    if not (terms.receiver.seals or terms.receiver is Receiver.LOOKUP_BOUND):
-        return "absent", None
-    error = action.error or ErrorClass.TIMEOUT_UNKNOWN
-    return "not_applied", _retry_at(contract, state, action, error, now, seen.draw)
+    if found is None:
+        wait = backoff_ms(attempt=max(failed.action.lookups, 1), draw=failed.draw)
+        return "no_answer", failed.now + wait
+    if receiver.seals or receiver is Receiver.LOOKUP_BOUND:
+        return "not_applied", _retry_at(failed)
+    return "absent", failed.now + _backoff(failed) if receiver.resends else None
 
 
-def orphan(contract: Contract, state: RunState, action: Action, now: int) -> list[ev.Event]:
-    if not action.status.attempt_open:
-        return []
-    message = "the worker that ran this attempt is gone"
+def orphan(contract: Contract, state: RunState, action: Action, now: int) -> Facts:
+    """What becomes of an attempt whose worker is gone."""
     if action.status is ActionStatus.LOOKING:
         assert action.key is not None
         lost = ev.OutcomeReconciled(
@@ -211,33 +240,37 @@ def orphan(contract: Contract, state: RunState, action: Action, now: int) -> lis
             index=action.index,
             key=action.key,
             answer="no_answer",
-            message=message,
+            message=_GONE,
         )
-        return [lost]
-    terms, error = contract.tools[action.tool], ErrorClass.TIMEOUT_UNKNOWN
-    if _unsettled_by_failure(terms, action):
-        return [_unknown(action, state, error, message, now)]
+        return (lost,)
+    if action.status not in _OPEN:
+        return ()
+    failed = _Failed(contract, state, action, now, ErrorClass.TIMEOUT_UNKNOWN, _GONE)
+    if _may_have_landed(failed.terms, action):
+        return (_unknown(failed),)
     may = action.attempts < contract.retry.attempts_max
     again = now if may and state.cancel is None and state.stop is None else None
-    return [
-        _failure(action, state, error, message, now, again, terms.cost_usd, contract),
-    ]
+    return (_failure(failed, again),)
 
 
 def intent_changed(
-    contract: Contract, state: RunState, seen: obs.IntentChanged, now: int
+    _contract: Contract, state: RunState, seen: obs.IntentChanged, now: int
 ) -> Facts:
-    """Another run got in between proposal and authorisation: say so, dispatch nothing."""
-    action = state.actions[seen.index]
-    intent = seen.intent
-    message = f"this intent is {intent.status.value} in run {intent.run_id}"
+    """Another run got in between proposal and authorisation: its record answers, or says busy."""
+    if seen.step != state.step or seen.index >= len(state.actions):
+        return ()
+    action, intent = state.actions[seen.index], seen.intent
+    if action.status is ActionStatus.CLOSED or action.status.outstanding:
+        return ()
+    if record_answers(action, intent):
+        return (replay(seen.step, seen.index, intent, now),)
     refused = ev.ProposalRefused(
         at=now,
         step=state.step,
         index=seen.index,
         tool=action.tool,
         code="intent_busy",
-        message=message,
+        message=f"this intent is {intent.status.value} in run {intent.run_id}",
         arguments=action.arguments,
     )
-    return (refused,) if contract.terms(action.tool) else ()
+    return (refused,)

@@ -16,6 +16,9 @@ from holdshort.kernel.values import changed
 WINDOW: Final = 64
 """Fingerprints and results kept; the contract bounds period x laps by it."""
 
+STATE: Final = "state:"
+"""How the signature of a result begins that declares which state of the world it shows."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sign:
@@ -43,6 +46,7 @@ def advanced(progress: Progress, actions: tuple[Action, ...], now_ms: int) -> Pr
         return progress
     same = bool(progress.window) and progress.window[-1] == print_
     news = _new_results(progress, actions)
+    outcome = _outcome(actions)
     return changed(
         progress,
         streak=progress.streak + 1 if same else 1,
@@ -50,7 +54,20 @@ def advanced(progress: Progress, actions: tuple[Action, ...], now_ms: int) -> Pr
         window=(*progress.window, print_)[-WINDOW:],
         seen=(*progress.seen, *news)[-WINDOW:] if news else progress.seen,
         stale_steps=0 if news else progress.stale_steps + 1,
+        outcome=outcome,
+        outcome_streak=progress.outcome_streak + 1 if outcome == progress.outcome else 1,
     )
+
+
+def _outcome(actions: tuple[Action, ...]) -> str:
+    """What the step left behind whatever its arguments, where every result says its state."""
+    parts: list[str] = []
+    for action in actions:
+        if action.signature is not None:
+            if not action.signature.startswith(STATE):
+                return ""
+            parts += (action.tool, action.signature)
+    return digest_of("outcome", *parts)[7:23]
 
 
 def _new_results(progress: Progress, actions: tuple[Action, ...]) -> tuple[str, ...]:
@@ -59,7 +76,7 @@ def _new_results(progress: Progress, actions: tuple[Action, ...]) -> tuple[str, 
         signature = action.signature
         if signature is None or signature.startswith("error:"):
             continue
-        mark = f"{action.tool}:{signature[7:23]}"
+        mark = f"{action.tool}:{signature[-16:]}"
         if mark not in progress.seen and mark not in news:
             news.append(mark)
     return tuple(news)
@@ -71,29 +88,31 @@ def stuck(contract: Contract, state: RunState, now_ms: int, *, ahead: int = 0) -
     if not progress.window or all(a.signature is None for a in state.actions):
         return None
     last = progress.window[-1]
+    polls = _poll_allows(contract, state, now_ms)
     limit = _identical_limit(contract, state)
-    if progress.streak + ahead >= limit and not _poll_allows(contract, state, now_ms):
+    if progress.streak + ahead >= limit and not polls:
         return Sign(name="identical", count=progress.streak, limit=limit, fingerprint=last)
+    if progress.outcome and progress.outcome_streak + ahead >= limit and not polls:
+        count = progress.outcome_streak
+        return Sign(name="same_state", count=count, limit=limit, fingerprint=last)
     for period in range(2, rules.cycle_period_max + 1):
         length = period * rules.cycle_laps - ahead
         if _cycles(progress.window, period, length):
             return Sign(name="cycle", count=period, limit=rules.cycle_laps, fingerprint=last)
     stale = rules.no_new_evidence_steps
-    if stale is not None and progress.stale_steps + ahead >= stale:
-        return Sign(
-            name="no_new_evidence", count=progress.stale_steps, limit=stale, fingerprint=last
-        )
+    if stale is not None and progress.stale_steps + ahead >= stale and not polls:
+        count = progress.stale_steps
+        return Sign(name="no_new_evidence", count=count, limit=stale, fingerprint=last)
     return None
 
 
 def _identical_limit(contract: Contract, state: RunState) -> int:
-    limits = [contract.progress.identical_limit]
     own = [
         terms.progress.identical_limit
         for action in state.actions
         if (terms := contract.terms(action.tool)) and terms.progress.identical_limit
     ]
-    return min(own) if own else limits[0]
+    return min(own) if own else contract.progress.identical_limit
 
 
 def _poll_allows(contract: Contract, state: RunState, now_ms: int) -> bool:

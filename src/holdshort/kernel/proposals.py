@@ -6,21 +6,38 @@ the contract is a policy stop, not a typo.
 
 from __future__ import annotations
 
-from typing import Final
+from dataclasses import dataclass, field
 
 from holdshort.kernel import approvals
 from holdshort.kernel import events as ev
-from holdshort.kernel.canonical import Body, Json
-from holdshort.kernel.contract import Contract, ToolTerms
-from holdshort.kernel.effects import IntentRecord, IntentStatus, intent_key
-from holdshort.kernel.intents import attempts_before, base_for, intent_numbers, intent_refusal
+from holdshort.kernel.canonical import NOTHING, Body
+from holdshort.kernel.contract import Contract, ProgressKind, ToolTerms
+from holdshort.kernel.effects import IntentRecord
+from holdshort.kernel.gates import invalid
+from holdshort.kernel.intents import (
+    attempts_before,
+    base_for,
+    intent_numbers,
+    key_of,
+    replays,
+)
 from holdshort.kernel.observations import AgentProposed, ProposedCall
 from holdshort.kernel.scope import violation
 from holdshort.kernel.state import RunState
+from holdshort.kernel.texts import NAME_MAX, bounded
 
-__all__ = ["base_for", "facts", "proposal"]
+__all__ = ["base_for", "facts", "replay"]
 
-_TEXT_MAX: Final = 2_000
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where an action of a batch stands, and when; with what the batch proposed before it."""
+
+    step: int
+    index: int
+    now_ms: int
+    bases: set[str] = field(default_factory=set)
+    tools: set[str] = field(default_factory=set)
 
 
 def facts(
@@ -29,174 +46,109 @@ def facts(
     """The decision that was received, and what becomes of each part of it."""
     assert state.ask is not None
     step = state.ask.step
-    answered = ev.AgentAnswered(
+    place = _Place(step, 0, now_ms)
+    if seen.done is not None:
+        claim = ev.DoneClaimed(at=now_ms, step=step, text=bounded(seen.done))
+        return _answered(seen, step, 0, now_ms), claim
+    if seen.gave_up is not None:
+        given_up = ev.GaveUp(at=now_ms, step=step, text=bounded(seen.gave_up))
+        return _answered(seen, step, 0, now_ms), given_up
+    if seen.malformed is not None or not seen.calls:
+        message = seen.malformed or "the proposal holds no action"
+        return _answered(seen, step, 1, now_ms), _refusal(place, "", "malformed", message)
+    count, most = len(seen.calls), contract.limits.batch_max
+    if count > most:
+        message = f"{count} actions in one step; at most {most}"
+        return _answered(seen, step, 1, now_ms), _refusal(place, "", "batch_too_large", message)
+    record: list[ev.Event] = [_answered(seen, step, count, now_ms)]
+    for index, call in enumerate(seen.calls):
+        place = _Place(step, index, now_ms, place.bases, place.tools)
+        record += _call(contract, state, place, call)
+    return tuple(record)
+
+
+def _answered(seen: AgentProposed, step: int, actions: int, now_ms: int) -> ev.AgentAnswered:
+    return ev.AgentAnswered(
         at=now_ms,
         attempt=seen.attempt,
         step=step,
         usage=seen.usage,
-        actions=max(len(seen.calls), 1) if seen.done is None and seen.gave_up is None else 0,
-        provider=seen.provider,
-    )
-    if seen.done is not None:
-        return answered, ev.DoneClaimed(at=now_ms, step=step, text=seen.done[:_TEXT_MAX])
-    if seen.gave_up is not None:
-        return answered, ev.GaveUp(at=now_ms, step=step, text=seen.gave_up[:_TEXT_MAX])
-    if seen.malformed is not None or not seen.calls:
-        message = (seen.malformed or "the proposal holds no action")[:_TEXT_MAX]
-        return answered, _refusal(step, 0, "", "malformed", message, now_ms)
-    if len(seen.calls) > contract.limits.batch_max:
-        return _too_many(contract, answered, seen, now_ms)
-    record: list[ev.Event] = [answered]
-    bases: set[str] = set()
-    for index, call in enumerate(seen.calls):
-        record += _call(contract, state, step, index, call, bases, now_ms)
-    return tuple(record)
-
-
-def _too_many(
-    contract: Contract, answered: ev.AgentAnswered, seen: AgentProposed, now_ms: int
-) -> tuple[ev.Event, ...]:
-    message = f"{len(seen.calls)} actions in one step; at most {contract.limits.batch_max}"
-    return (
-        ev.AgentAnswered(
-            at=now_ms,
-            attempt=answered.attempt,
-            step=answered.step,
-            usage=answered.usage,
-            actions=1,
-            provider=answered.provider,
-        ),
-        _refusal(answered.step, 0, "", "batch_too_large", message, now_ms),
+        actions=actions,
+        provider=bounded(seen.provider, NAME_MAX),
     )
 
 
 def _call(
-    contract: Contract,
-    state: RunState,
-    step: int,
-    index: int,
-    call: ProposedCall,
-    bases: set[str],
-    now_ms: int,
+    contract: Contract, state: RunState, place: _Place, call: ProposedCall
 ) -> list[ev.Event]:
     terms = contract.terms(call.tool)
     if terms is None:
-        return [_outside(contract, state, step, index, call, now_ms)]
-    code, message = _invalid(contract, state, terms, call, bases, now_ms)
+        return [_outside(contract, place, call)]
+    code, message = _stands_twice(terms, place, call) or invalid(
+        contract, state, terms, call, place.now_ms
+    )
     if code:
-        body = Body.of(call.arguments) if call.arguments is not None else None
-        return [_refusal(step, index, call.tool, code, message, now_ms, body)]
-    assert call.arguments is not None
+        return [_refusal(place, call.tool, code, message, call)]
     if call.base is not None:
-        bases.add(call.base)
-    proposed = proposal(contract, state, terms, call, step=step, index=index, now_ms=now_ms)
-    intent = call.intent
-    if intent is not None and intent.status is IntentStatus.APPLIED and not call.repeat:
-        return [proposed, _replay(step, index, intent, now_ms)]
+        place.bases.add(call.base)
+    place.tools.add(call.tool)
+    proposed = _proposed(contract, state, place, terms, call)
+    if replays(call) and not proposed.violation:
+        assert call.intent is not None
+        return [proposed, replay(place.step, place.index, call.intent, place.now_ms)]
     return [proposed]
 
 
-def _outside(
-    contract: Contract, state: RunState, step: int, index: int, call: ProposedCall, now_ms: int
-) -> ev.Event:
-    known = call.tool in contract.known_tools
-    body = Body.of(call.arguments) if call.arguments is not None else None
-    if not known:
+def _outside(contract: Contract, place: _Place, call: ProposedCall) -> ev.Event:
+    tool = bounded(call.tool, NAME_MAX)
+    if call.tool not in contract.known_tools:
         names = ", ".join(sorted(contract.tools))
-        message = f"there is no tool {call.tool[:80]!r}; the tools are: {names}"
-        return _refusal(step, index, call.tool[:80], "unknown_tool", message, now_ms, body)
+        message = f"there is no tool {tool!r}; the tools are: {names}"
+        return _refusal(place, tool, "unknown_tool", message, call)
     return ev.ActionProposed(
-        at=now_ms,
-        step=step,
-        index=index,
-        tool=call.tool,
+        at=place.now_ms,
+        step=place.step,
+        index=place.index,
+        tool=tool,
         tool_version="",
         tool_digest="",
-        arguments=body or state.input,
+        arguments=_body(call) or NOTHING,
         key=None,
         intent_base=None,
         intent_version=1,
         generation=0,
         attempts_before=0,
         needs_approval=False,
-        violation=f"tool: {call.tool} is registered but the contract does not allow it",
-        label=call.label,
+        violation=f"tool: {tool} is registered but the contract does not allow it",
+        label=bounded(call.label, NAME_MAX),
     )
 
 
-def _invalid(
-    contract: Contract,
-    state: RunState,
-    terms: ToolTerms,
-    call: ProposedCall,
-    bases: set[str],
-    now_ms: int,
-) -> tuple[str, str]:
-    """Why the call is refused as an observation: a code and a sentence; empty when it is not."""
-    if call.arguments is None or call.error:
-        return "validation_error", call.error or "the arguments are not a JSON object"
-    if call.condition:
-        return "precondition_failed", call.condition
-    missing = _lacks_evidence(contract, state, terms, now_ms)
-    if missing:
-        return missing
-    if contract.prefer_reversible_actions and terms.plan_tool and not call.repeat:
-        plan = state.seen.get(terms.plan_tool)
-        if plan is None or plan.arguments_digest != call.arguments.digest:
-            message = f"{terms.name} must be preceded by {terms.plan_tool} with the same arguments"
-            return "plan_first", message
-    if call.base is not None and call.base in bases:
+def _stands_twice(terms: ToolTerms, place: _Place, call: ProposedCall) -> tuple[str, str] | None:
+    if call.base is not None and call.base in place.bases:
         return "intent_busy", "the same intent stands earlier in this batch"
-    return intent_refusal(contract, state, call)
-
-
-def _lacks_evidence(
-    contract: Contract, state: RunState, terms: ToolTerms, now_ms: int
-) -> tuple[str, str] | None:
-    for needed in terms.needs:
-        seen = state.seen.get(needed)
-        if seen is None:
-            return "evidence_missing", f"{terms.name} needs a result of {needed} first"
-        source = contract.terms(needed)
-        fresh = source.fresh_ms if source is not None else None
-        if fresh is not None and now_ms - seen.at > fresh:
-            return "evidence_stale", f"the result of {needed} is older than {fresh // 1000} s"
+    if terms.progress.kind is ProgressKind.ONCE and terms.name in place.tools:
+        return "once", f"{terms.name} is done once, and it stands earlier in this batch"
     return None
 
 
-def proposal(
-    contract: Contract,
-    state: RunState,
-    terms: ToolTerms,
-    call: ProposedCall,
-    *,
-    step: int,
-    index: int,
-    now_ms: int,
+def _proposed(
+    contract: Contract, state: RunState, place: _Place, terms: ToolTerms, call: ProposedCall
 ) -> ev.ActionProposed:
     """The fact that a valid action was proposed, with its intent and what it needs."""
     assert call.arguments is not None
     body = Body.of(call.arguments)
-    version, generation = intent_numbers(terms, call)
-    key = intent_key(call.base, version) if call.base is not None else None
+    version, generation = intent_numbers(call)
+    key = key_of(call)
     why = approvals.why_needed(contract, terms, state.environment, repeat=version > 1)
     grant = None
     if why:
-        bound_to = approvals.binding(
-            run_id=state.run_id,
-            environment=state.environment,
-            key=key or "",
-            arguments_digest=body.digest,
-            tool=terms.name,
-            tool_version=terms.version,
-            tool_digest=terms.digest,
-            contract_hash=state.contract_hash,
-        )
-        grant = approvals.usable_grant(state, bound_to, now_ms)
+        bound_to = approvals.binding(state, terms, key=key, arguments=body)
+        grant = approvals.usable_grant(state, bound_to, place.now_ms)
     return ev.ActionProposed(
-        at=now_ms,
-        step=step,
-        index=index,
+        at=place.now_ms,
+        step=place.step,
+        index=place.index,
         tool=terms.name,
         tool_version=terms.version,
         tool_digest=terms.digest,
@@ -205,22 +157,23 @@ def proposal(
         intent_base=call.base,
         intent_version=version,
         generation=generation,
-        attempts_before=attempts_before(state, call.intent),
+        attempts_before=attempts_before(state, call),
         needs_approval=bool(why),
         approval_reason=why,
         violation=violation(state, terms, call.arguments),
-        label=call.label[:200],
+        label=bounded(call.label, NAME_MAX),
         grant=grant.request_id if grant else "",
     )
 
 
-def _replay(step: int, index: int, intent: IntentRecord, now_ms: int) -> ev.OutcomeReplayed:
+def replay(step: int, index: int, intent: IntentRecord, now_ms: int) -> ev.OutcomeReplayed:
+    """The recorded outcome of an intent that was applied before, as the answer."""
     if intent.result is not None:
         body = Body.of(intent.result)
     elif intent.result_ref is not None:
         body = Body(None, intent.result_ref, 0)
     else:
-        body = Body.of(Json("null"))
+        body = NOTHING
     return ev.OutcomeReplayed(
         at=now_ms,
         step=step,
@@ -232,21 +185,19 @@ def _replay(step: int, index: int, intent: IntentRecord, now_ms: int) -> ev.Outc
     )
 
 
+def _body(call: ProposedCall) -> Body | None:
+    return None if call.arguments is None else Body.of(call.arguments)
+
+
 def _refusal(
-    step: int,
-    index: int,
-    tool: str,
-    code: str,
-    message: str,
-    now_ms: int,
-    arguments: Body | None = None,
+    place: _Place, tool: str, code: str, message: str, call: ProposedCall | None = None
 ) -> ev.ProposalRefused:
     return ev.ProposalRefused(
-        at=now_ms,
-        step=step,
-        index=index,
+        at=place.now_ms,
+        step=place.step,
+        index=place.index,
         tool=tool,
         code=code,
-        message=message[:_TEXT_MAX],
-        arguments=arguments,
+        message=bounded(message),
+        arguments=None if call is None else _body(call),
     )

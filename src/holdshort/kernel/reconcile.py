@@ -17,7 +17,7 @@ from holdshort.kernel.contract import Contract, ToolTerms
 from holdshort.kernel.decision import Decision
 from holdshort.kernel.dispatch import authorise, call_for
 from holdshort.kernel.effects import Receiver, sent_key
-from holdshort.kernel.state import Action, ActionStatus, RunState
+from holdshort.kernel.state import Action, ActionStatus, Phase, RunState
 
 _MARGIN_PART: Final = 10
 _MARGIN_MAX_MS: Final = 300_000
@@ -26,14 +26,16 @@ _MARGIN_MAX_MS: Final = 300_000
 
 def next_step(contract: Contract, state: RunState, now_ms: int) -> Decision | None:
     """The next thing to do about the unknown outcomes; None when a kill switch forbids it."""
-    unknown = [a for a in state.actions if a.status is ActionStatus.UNKNOWN]
     questions: list[Action] = []
     sleeps: list[int] = []
-    for action in unknown:
+    held_back = False
+    for action in state.actions:
+        if action.status is not ActionStatus.UNKNOWN:
+            continue
         decision = _resolve(contract, state, action, now_ms)
         match decision:
-            case None if state.hold is not None and state.cancel is None and state.stop is None:
-                return None
+            case None if _only_held(state):
+                held_back = True
             case None:
                 questions.append(action)
             case Decision(record=(), command=Sleep(until=until)):
@@ -42,27 +44,59 @@ def next_step(contract: Contract, state: RunState, now_ms: int) -> Decision | No
                 return decision
     if sleeps:
         return Decision(record=(), command=Sleep(until=min(sleeps)))
-    if questions:
-        return _ask(contract, state, questions, now_ms)
-    if any(a.status is ActionStatus.QUESTION for a in state.actions):
-        return Decision(record=(), command=Park(waiting_for="outcome", until=None))
-    return None
+    if held_back:
+        return None
+    return _ask_people(contract, state, questions, now_ms)
+
+
+def _only_held(state: RunState) -> bool:
+    """A kill switch is no reason to ask a person yet: it may be lifted, and it moves no phase."""
+    return state.hold is not None and state.cancel is None and state.stop is None
+
+
+def _ask_people(
+    contract: Contract, state: RunState, questions: list[Action], now_ms: int
+) -> Decision | None:
+    """New questions; those still open are put again when a look-up has moved the phase on."""
+    open_ = [a for a in state.actions if a.status is ActionStatus.QUESTION]
+    moved_on = state.phase is not Phase.WAITING_HUMAN
+    record = [_again(state, a, now_ms) for a in open_] if moved_on else []
+    record += _questions(contract, state, questions, now_ms)
+    if not record and not open_:
+        return None
+    return Decision(record=tuple(record), command=Park(waiting_for="outcome", until=None))
+
+
+def _again(state: RunState, action: Action, now_ms: int) -> ev.QuestionAsked:
+    assert action.question is not None
+    assert action.key is not None
+    return ev.QuestionAsked(
+        at=now_ms,
+        question_id=action.question.question_id,
+        step=state.step,
+        index=action.index,
+        key=action.key,
+        why=action.question.why,
+        safe_from=action.question.safe_from,
+    )
 
 
 def _resolve(contract: Contract, state: RunState, action: Action, now_ms: int) -> Decision | None:
     """Look up, wait, or resend; None when only a person can tell."""
     terms = contract.tools[action.tool]
     receiver = terms.receiver
-    if action.retry_at is not None and now_ms < action.retry_at:
-        return Decision(record=(), command=Sleep(until=action.retry_at))
     if receiver.looks_up and action.answer != "absent":
         if action.lookups >= contract.retry.attempts_max:
             return None
-        settled = action.authorised_at + (terms.bound_ms or 0)
-        if receiver is Receiver.LOOKUP_BOUND and now_ms < settled:
-            return Decision(record=(), command=Sleep(until=settled))
+        due = action.retry_at or 0
+        if receiver is Receiver.LOOKUP_BOUND:
+            due = max(due, action.authorised_at + (terms.bound_ms or 0))
+        if now_ms < due:
+            return Decision(record=(), command=Sleep(until=due))
         return _look_up(state, action, terms, now_ms)
     if receiver.resends and _may_resend(contract, state, action, now_ms):
+        if action.retry_at is not None and now_ms < action.retry_at:
+            return Decision(record=(), command=Sleep(until=action.retry_at))
         return _resend(contract, state, action, now_ms)
     return None
 
@@ -113,11 +147,14 @@ def key_trusted_until(terms: ToolTerms, action: Action) -> int:
 
 def _resend(contract: Contract, state: RunState, action: Action, now_ms: int) -> Decision:
     permitted = authorise(contract, state, action, now_ms, state.dispatch_seq + 1)
-    call = call_for(contract, state, action, now_ms, permitted)
+    due = budgets.deadline_of(contract, state, now_ms)
+    call = call_for(contract, action, permitted, deadline_at=due)
     return Decision(record=(permitted,), command=CallTools(calls=(call,)))
 
 
-def _ask(contract: Contract, state: RunState, actions: list[Action], now_ms: int) -> Decision:
+def _questions(
+    contract: Contract, state: RunState, actions: list[Action], now_ms: int
+) -> list[ev.QuestionAsked]:
     record = []
     for ordinal, action in enumerate(actions, start=state.requests + 1):
         terms = contract.tools[action.tool]
@@ -134,7 +171,7 @@ def _ask(contract: Contract, state: RunState, actions: list[Action], now_ms: int
                 safe_from=action.authorised_at + (terms.bound_ms or terms.timeout_ms),
             )
         )
-    return Decision(record=tuple(record), command=Park(waiting_for="outcome", until=None))
+    return record
 
 
 def _why(terms: ToolTerms, action: Action) -> str:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
 
 from holdshort.kernel import events as ev
-from holdshort.kernel.canonical import Json
+from holdshort.kernel.canonical import Body, Json
 from holdshort.kernel.effects import IntentStatus
-from holdshort.kernel.state import Action, ActionStatus, RunState
+from holdshort.kernel.state import Action, ActionStatus, Approval, RunState
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,56 +59,35 @@ class ApprovalChange:
     nonce: str = ""
 
 
-_FRESH = frozenset({None, IntentStatus.NOT_APPLIED})
-
-
-_RESEND = frozenset({IntentStatus.IN_FLIGHT})
-
-
-_IN_FLIGHT = frozenset({IntentStatus.IN_FLIGHT})
+_FRESH: Final = frozenset({None, IntentStatus.NOT_APPLIED})
+_IN_FLIGHT: Final[frozenset[IntentStatus | None]] = frozenset({IntentStatus.IN_FLIGHT})
 
 
 def intent_change(
     before: RunState | None, after: RunState, event: ev.Event
 ) -> IntentChange | None:
+    """What the event does to an intent's row; None when nothing."""
     match event:
-        case ev.ActionAuthorised(key=str(key)):
+        case ev.ActionAuthorised(key=str()):
             action = after.actions[event.index]
             resent = action.answer == "resend"
-            return _change(action, key, IntentStatus.IN_FLIGHT, _RESEND if resent else _FRESH)
-        case ev.OutcomeSucceeded(key=str(key)):
-            action = after.actions[event.index]
-            return _change(
-                action,
-                key,
-                IntentStatus.APPLIED,
-                _IN_FLIGHT,
-                result=event.result.json,
-                result_ref=event.result.digest,
-            )
-        case ev.OutcomeFailed(key=str(key)):
-            action = after.actions[event.index]
-            return _change(action, key, IntentStatus.NOT_APPLIED, _IN_FLIGHT)
+            expected = _IN_FLIGHT if resent else _FRESH
+            return _change(action, IntentStatus.IN_FLIGHT, expected)
+        case ev.OutcomeSucceeded(key=str()):
+            return _change(after.actions[event.index], IntentStatus.APPLIED, result=event.result)
+        case ev.OutcomeFailed(key=str()):
+            return _change(after.actions[event.index], IntentStatus.NOT_APPLIED)
         case ev.OutcomeReconciled(answer="applied"):
-            action = after.actions[event.index]
-            return _change(
-                action,
-                event.key,
-                IntentStatus.APPLIED,
-                _IN_FLIGHT,
-                result=event.result.json if event.result else None,
-                result_ref=event.result.digest if event.result else None,
-            )
+            return _change(after.actions[event.index], IntentStatus.APPLIED, result=event.result)
         case ev.OutcomeReconciled(answer="not_applied"):
-            action = after.actions[event.index]
-            return _change(action, event.key, IntentStatus.NOT_APPLIED, _IN_FLIGHT)
+            return _change(after.actions[event.index], IntentStatus.NOT_APPLIED)
         case ev.QuestionAnswered(answer="applied" | "not_applied" | "give_up"):
             return _answered(before, event)
         case _:
             return None
 
 
-_ANSWERED = {
+_ANSWERED: Final = {
     "applied": IntentStatus.APPLIED,
     "not_applied": IntentStatus.NOT_APPLIED,
     "give_up": IntentStatus.UNRESOLVED,
@@ -118,56 +98,59 @@ def _answered(before: RunState | None, event: ev.QuestionAnswered) -> IntentChan
     for action in before.actions if before is not None else ():
         question = action.question
         if question and question.question_id == event.question_id and action.key:
-            return _change(action, action.key, _ANSWERED[event.answer], _IN_FLIGHT)
+            return _change(action, _ANSWERED[event.answer])
     return None
 
 
 def _change(
     action: Action,
-    key: str,
     status: IntentStatus,
-    expected: frozenset[IntentStatus | None] | frozenset[IntentStatus],
+    expected: frozenset[IntentStatus | None] = _IN_FLIGHT,
     *,
-    result: Json | None = None,
-    result_ref: str | None = None,
+    result: Body | None = None,
 ) -> IntentChange:
+    assert action.key is not None
     assert action.intent_base is not None
     return IntentChange(
         base=action.intent_base,
-        key=key,
+        key=action.key,
         version=action.intent_version,
         tool=action.tool,
         arguments_digest=action.arguments.digest,
-        expected=frozenset(expected),
+        expected=expected,
         status=status,
         attempts=action.attempts,
         generation=action.generation,
         token=action.token,
-        result=result,
-        result_ref=result_ref,
+        result=result.json if result else None,
+        result_ref=result.digest if result else None,
     )
 
 
-def approval_changes(
-    before: RunState | None, after: RunState, event: ev.Event
-) -> list[ApprovalChange]:
-    if isinstance(event, ev.ProposalWithdrawn):
-        return _withdrawn(before)
-    change = _approval_change(after, event)
-    return [] if change is None else [change]
+def approval_changes(after: RunState, event: ev.Event) -> list[ApprovalChange]:
+    """What the event does to the rows of requests."""
+    match event:
+        case ev.RunSucceeded() | ev.RunFailed() | ev.RunCancelled():
+            unused = [a.approval for a in after.actions if a.status is not ActionStatus.CLOSED]
+            return [_voided(a) for a in (*unused, *after.grants) if a and not a.consumed]
+        case ev.ProposalWithdrawn():
+            # Those that were granted stay usable for the same binding.
+            asked = [a.approval for a in after.actions if not a.rejected]
+            return [_voided(a) for a in asked if a and not a.granted]
+        case ev.ProposalRefused() | ev.OutcomeReplayed():
+            approval = after.actions[event.index].approval
+            return [_voided(approval)] if approval and not approval.consumed else []
+        case _:
+            change = _approval_change(after, event)
+            return [] if change is None else [change]
 
 
-def _withdrawn(before: RunState | None) -> list[ApprovalChange]:
-    """Open requests of a withdrawn proposal are void; granted ones stay usable."""
-    return [
-        ApprovalChange(
-            request_id=action.approval.request_id,
-            status=ApprovalStatus.VOID,
-            binding=action.approval.binding,
-        )
-        for action in (before.actions if before is not None else ())
-        if action.approval is not None and action.status is ActionStatus.ASKED
-    ]
+def _voided(approval: Approval) -> ApprovalChange:
+    return ApprovalChange(
+        request_id=approval.request_id,
+        status=ApprovalStatus.VOID,
+        binding=approval.binding,
+    )
 
 
 def _approval_change(after: RunState, event: ev.Event) -> ApprovalChange | None:

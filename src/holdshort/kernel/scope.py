@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from fnmatch import fnmatchcase
 from posixpath import normpath
+from typing import Final
 
 from holdshort.kernel.canonical import Json
 from holdshort.kernel.contract import PathRule, ProgressKind, ToolTerms
 from holdshort.kernel.state import RunState
+
+PATH_PARTS_MAX: Final = 64
+_SHOWN_MAX: Final = 200
 
 
 def violation(state: RunState, terms: ToolTerms, arguments: Json) -> str:
@@ -29,24 +33,37 @@ def _path_violation(rule: PathRule, arguments: Json) -> str:
         return f"path: the argument {rule.argument} is missing"
     if not isinstance(path, str) or "\\" in path or "\0" in path:
         return f"path: {rule.argument} is not a plain path"
-    clean = normpath(path)
-    if clean.startswith(("/", "..")) or clean != path:
-        return f"path: {path!r} is not a plain path below the workspace"
-    if any(_matches(clean, pattern) for pattern in rule.allow):
+    shown = repr(path[:_SHOWN_MAX])
+    parts = path.split("/")
+    if normpath(path) != path or path.startswith("/") or parts[0] in (".", ".."):
+        return f"path: {shown} is not a plain path below the workspace"
+    if len(parts) > PATH_PARTS_MAX:
+        return f"path: {shown} has more than {PATH_PARTS_MAX} parts"
+    if any(_matches(parts, pattern.split("/")) for pattern in rule.allow):
         return ""
-    return f"path: {path!r} is outside {', '.join(rule.allow)}"
+    return f"path: {shown} is outside {', '.join(rule.allow)}"
 
 
-def _matches(path: str, pattern: str) -> bool:
-    """`*` stays inside one folder, `**` crosses folders."""
-    return _match_parts(path.split("/"), pattern.split("/"))
+def _matches(parts: list[str], pattern: list[str]) -> bool:
+    """`*` stays inside one folder, `**` crosses folders (none or more)."""
+    places = _skipping({0}, pattern)
+    for part in parts:
+        stepped = set[int]()
+        for place in places:
+            if place == len(pattern):
+                continue
+            if pattern[place] == "**":
+                stepped.add(place)
+            elif fnmatchcase(part, pattern[place]):
+                stepped.add(place + 1)
+        places = _skipping(stepped, pattern)
+    return len(pattern) in places
 
 
-def _match_parts(path: list[str], pattern: list[str]) -> bool:
-    if not pattern:
-        return not path
-    if pattern[0] == "**":
-        return any(_match_parts(path[i:], pattern[1:]) for i in range(len(path) + 1))
-    if not path or not fnmatchcase(path[0], pattern[0]):
-        return False
-    return _match_parts(path[1:], pattern[1:])
+def _skipping(places: set[int], pattern: list[str]) -> set[int]:
+    """The places with those behind each `**`, which may stand for no folder at all."""
+    reached = set(places)
+    for place in range(len(pattern)):
+        if place in reached and pattern[place] == "**":
+            reached.add(place + 1)
+    return reached

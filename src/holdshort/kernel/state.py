@@ -128,6 +128,8 @@ class Progress:
     seen: tuple[str, ...] = ()  # the last results that were new, newest last
     stale_steps: int = 0  # consecutive steps without a new result
     noticed: bool = False
+    outcome: str = ""  # what the last step left behind, arguments apart; empty: not declared
+    outcome_streak: int = 0  # consecutive steps that left the same behind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,6 +173,7 @@ class RunState:
     usage: Usage = field(default_factory=Usage)
     pool: Pool = field(default_factory=Pool)
     calls: Mapping[str, int] = field(default_factory=dict)  # dispatches per tool
+    occurred: Mapping[str, int] = field(default_factory=dict)  # actions per tool, retries apart
     dispatched: Mapping[str, int] = field(default_factory=dict)  # tool -> last dispatch, ms
     ask: Ask | None = None
     actions: tuple[Action, ...] = ()

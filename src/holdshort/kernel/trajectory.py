@@ -1,7 +1,8 @@
 """Property patterns over the order of actions.
 
 The same functions check a rule live (the action is blocked) and offline (a folded record is
-graded): all they need is how often each tool was dispatched and when it last succeeded.
+graded): all they need is how often each tool was used (the retries of one action count once) and
+when it last succeeded.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ def blocks(rule: TrajectoryRule, state: RunState, tool: str, *, earlier: int = 0
         case PatternKind.PRECEDENCE if tool in rule.then and not _succeeded(rule.first, state):
             return f"{rule.name}: {tool} needs {_either(rule.first)} first"
         case PatternKind.BOUNDED if tool in rule.first:
-            if _dispatches(rule, state) + earlier >= rule.at_most:
-                return f"{rule.name}: at most {rule.at_most} calls of {_either(rule.first)}"
+            if _occurrences(rule, state) + earlier >= rule.at_most:
+                return f"{rule.name}: {_either(rule.first)} at most {rule.at_most} times"
             return ""
         case _:
             return ""
@@ -54,8 +55,8 @@ def _last(tools: tuple[str, ...], state: RunState) -> int:
     return max((state.seen[tool].seq for tool in tools if tool in state.seen), default=0)
 
 
-def _dispatches(rule: TrajectoryRule, state: RunState) -> int:
-    return sum(state.calls.get(tool, 0) for tool in rule.first)
+def _occurrences(rule: TrajectoryRule, state: RunState) -> int:
+    return sum(state.occurred.get(tool, 0) for tool in rule.first)
 
 
 def _either(tools: tuple[str, ...]) -> str:

@@ -28,7 +28,6 @@ _ALWAYS: Final = (
     ev.CancelRequested,
     ev.HoldPlaced,
     ev.HoldLifted,
-    ev.StopDue,
 )
 """What may happen in every phase that is not terminal, without moving the run."""
 
@@ -44,6 +43,7 @@ TRANSITIONS: Final[Mapping[Phase, Mapping[type[ev.Event], Phase]]] = {
         **_stay(
             Phase.RUNNING,
             *_ALWAYS,
+            ev.StopDue,
             ev.AgentAsked,
             ev.AgentAnswered,
             ev.AgentFailed,
@@ -62,6 +62,7 @@ TRANSITIONS: Final[Mapping[Phase, Mapping[type[ev.Event], Phase]]] = {
             ev.OutcomeReplayed,
             ev.LookUpStarted,
             ev.OutcomeReconciled,
+            ev.QuestionAnswered,  # another one, while a look-up runs
             ev.NoticeGiven,
         ),
         ev.DoneClaimed: Phase.VERIFYING,  # the agent may only claim
@@ -73,6 +74,7 @@ TRANSITIONS: Final[Mapping[Phase, Mapping[type[ev.Event], Phase]]] = {
         **_stay(
             Phase.VERIFYING,
             *_ALWAYS,
+            ev.StopDue,
             ev.EvaluationStarted,
             ev.EvaluationLost,
             ev.VerdictGiven,
@@ -86,6 +88,7 @@ TRANSITIONS: Final[Mapping[Phase, Mapping[type[ev.Event], Phase]]] = {
         **_stay(
             Phase.WAITING_HUMAN,
             *_ALWAYS,
+            ev.StopDue,
             ev.ApprovalRequested,
             ev.ApprovalGranted,
             ev.ApprovalRejected,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from holdshort.kernel import events as ev
+from holdshort.kernel.budgets import wake_at_deadline
 from holdshort.kernel.commands import Await, Command, Evaluate, Finish, Sleep, WriteManifest
 from holdshort.kernel.contract import MANIFEST_EVALUATOR, Contract, Criterion
 from holdshort.kernel.decision import Decision
@@ -13,7 +14,8 @@ from holdshort.kernel.trajectory import unmet_at_end
 def verification(contract: Contract, state: RunState, now_ms: int) -> Decision:
     """Start the evaluators that are due, wait for them, then promote or send back."""
     if state.evaluations:
-        return Decision(record=(), command=Await())
+        until = wake_at_deadline(contract, state, now_ms)
+        return Decision(record=(), command=Await(until=until))
     judged = [c for c in contract.goal.criteria if c.evaluator != MANIFEST_EVALUATOR]
     due = [c for c in judged if not _holds(contract, state, c) and not _judged_now(state, c)]
     if due:

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from typing import Final
 
 from holdshort.kernel.errors import InvalidValue
+
+_EXACT: Final = 2**53  # up to here a float is the integer it shows
+_PLAIN_DIGITS_MAX: Final = 21  # ECMAScript's own bound between plain and exponent form
+_LEADING_ZEROS_MAX: Final = 6  # the same, below one
+_MONEY_PLACES_MAX: Final = 60
 
 
 def float_text(value: float) -> str:
     """A finite float as ECMAScript writes it; integral floats as integers, -0 as 0."""
-    if value == int(value) and abs(value) < 1e21:
+    if abs(value) < _EXACT and value == int(value):
         return str(int(value))
     mantissa, _, exponent = repr(value).partition("e")
     sign = "-" if mantissa.startswith("-") else ""
@@ -25,11 +31,11 @@ def float_text(value: float) -> str:
 def _place_point(digits: str, point: int) -> str:
     """ECMAScript Number::toString: `point` digits stand before the decimal point."""
     count = len(digits)
-    if count <= point <= 21:
+    if count <= point <= _PLAIN_DIGITS_MAX:
         return digits + "0" * (point - count)
-    if 0 < point <= 21:
+    if 0 < point <= _PLAIN_DIGITS_MAX:
         return f"{digits[:point]}.{digits[point:]}"
-    if -6 < point <= 0:
+    if -_LEADING_ZEROS_MAX < point <= 0:
         return "0." + "0" * -point + digits
     exponent = point - 1
     body = digits if count == 1 else f"{digits[0]}.{digits[1:]}"
@@ -38,7 +44,7 @@ def _place_point(digits: str, point: int) -> str:
 
 def decimal_text(value: Decimal) -> str:
     """Money as plain decimal text without an exponent; trailing zeros of a fraction go."""
-    if not value.is_finite():
+    if not value.is_finite() or (value and abs(value.adjusted()) > _MONEY_PLACES_MAX):
         raise InvalidValue(f"{value} is not an amount")
     text = format(value, "f")
     if "." in text:
