@@ -1,4 +1,5 @@
 """Floor 2: the async loop around the kernel.
 
-What belongs here: performing commands, leases, inbox. What does not: rules; those are the kernel's.
+What belongs here: performing commands, leases, the inbox. What does not: rules; those are the
+kernel's.
 """
