@@ -1,12 +1,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import apsw
 import pytest
 
+from holdshort.kernel import events as ev
 from holdshort.kernel.canonical import Json
+from holdshort.kernel.commits import Commit, LeaseMove
 from holdshort.kernel.errors import BrokenRecord
+from holdshort.kernel.retries import ErrorClass
 from holdshort.ports.store import Extras
 from holdshort.sim.clock import ManualClock
 from holdshort.stores.chain import is_note
@@ -214,3 +218,33 @@ def test_the_log_is_shown_even_when_it_was_changed_but_not_when_it_is_torn(
 
     with pytest.raises(BrokenRecord, match="event 5"):
         now(store.events("run-1"))
+
+
+@pytest.mark.feature("F38")
+def test_signed_events_that_make_no_run_are_a_fault(
+    store: SqliteStore, run: Script, raw: apsw.Connection
+) -> None:
+    """A chain may be whole and signed, and still tell nonsense."""
+    run.create(run.asked())
+    nonsense = ev.OutcomeUnknown(
+        at=run.at, step=1, index=0, key=None, error=ErrorClass.BUG, message=""
+    )
+    after = replace(run.live, seq=run.live.seq + 1)
+    commit = Commit(state=after, events=(nonsense,), expected_seq=3, epoch=1)
+    now(store.append(commit, run.terms(LeaseMove.KEEP), Extras()))
+
+    assert now(store.verify("run-1")) == ["replay: the events do not make a run"]
+
+
+@pytest.mark.feature("F39")
+def test_a_signed_snapshot_that_differs_from_the_log_is_a_fault(
+    store: SqliteStore, run: Script, raw: apsw.Connection
+) -> None:
+    snapshotted(run)
+    other = replace(run.live, owner="eve")
+    head = now(store.load("run-1")).row.head_hash
+    store._database.write(
+        lambda: store._writer._snapshot(1, other, head), committed=lambda _: True
+    )
+
+    assert now(store.verify("run-1")) == ["snapshot at 7: differs from the log"]

@@ -168,10 +168,12 @@ class SqliteStore(SqliteDesk):
     ) -> Sequence[ApprovalRow]:
         """Requests, oldest first."""
         database = self._database
-        if run_id is None and status == "open":
+        if run_id is not None:
+            rows = database.read(lambda: database.rows("approvals_of", run_id, status))
+        elif status == "open":
             rows = database.read(lambda: database.rows("approvals_open"))
         else:
-            rows = database.read(lambda: database.rows("approvals_of", run_id, status))
+            rows = database.read(lambda: database.rows("approvals_all", status))
         return [approval_row(row) for row in rows]
 
     async def artifact(self, digest: str) -> bytes:

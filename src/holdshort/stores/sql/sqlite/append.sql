@@ -21,7 +21,7 @@ INSERT INTO run (id, run_id, root, parent, tenant, environment, contract_name, c
 SELECT next.id, :run_id, coalesce((SELECT root FROM run WHERE run_id = :root), next.id),
        :parent, :tenant, :environment, :contract_name, :contract_hash, :loop, :documents,
        :started_at, :phase, 0, 0, 0, 0, :head_hash, :updated_at
-  FROM (SELECT coalesce(max(id), 0) + 1 AS id FROM run) AS next
+  FROM (SELECT coalesce((SELECT id FROM run ORDER BY id DESC LIMIT 1), 0) + 1 AS id) AS next
  WHERE true
 ON CONFLICT (run_id) DO NOTHING;
 

@@ -50,12 +50,21 @@ SELECT i.base, i.key, i.version, i.status, r.run_id, i.args_digest, i.attempts, 
  WHERE i.tenant = :tenant AND i.base = :base
  ORDER BY i.version DESC LIMIT 1;
 
--- name: approvals_of
--- Requests to people, oldest first.
+-- name: approvals_all
+-- Requests of all runs to people, oldest first.
 SELECT a.request_id, r.run_id, a.tool, a.status, a.binding, a.step, a.place, a.expires_at,
        a.decided_by, a.requested_seq
   FROM approval a JOIN run r ON r.id = a.run
- WHERE (:run_id IS NULL OR r.run_id = :run_id) AND (:status IS NULL OR a.status = :status)
+ WHERE :status IS NULL OR a.status = :status
+ ORDER BY a.id;
+
+-- name: approvals_of
+-- Requests of one run, oldest first.
+SELECT a.request_id, r.run_id, a.tool, a.status, a.binding, a.step, a.place, a.expires_at,
+       a.decided_by, a.requested_seq
+  FROM approval a JOIN run r ON r.id = a.run
+ WHERE a.run = (SELECT id FROM run WHERE run_id = :run_id)
+   AND (:status IS NULL OR a.status = :status)
  ORDER BY a.id;
 
 -- name: approvals_open
