@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from pathlib import Path
 
 import pytest
@@ -19,6 +18,7 @@ from holdshort.app.problems import (
     RequestRefused,
 )
 from holdshort.kernel.errors import InvalidValue
+from holdshort.stores.errors import StoreBusy
 from tests.app.loops import CONTRACT, write_loop
 from tests.app.office_days import Day
 
@@ -101,7 +101,7 @@ def test_a_resume_goes_on_with_the_agent_of_the_start(day: Day, tmp_path: Path) 
 def test_a_run_without_its_working_copy_is_refused_by_name(day: Day, tmp_path: Path) -> None:
     parked = day.run(write_loop(tmp_path / "keeper", approval=True))
     assert parked.workspace is not None
-    os.rename(parked.workspace, tmp_path / "moved")
+    Path(parked.workspace).rename(tmp_path / "moved")
 
     with pytest.raises(Incompatible, match="is gone"):
         day.resume(parked.run_id)
@@ -151,3 +151,17 @@ def test_a_run_drained_before_it_is_taken_up_is_left_as_it_is(day: Day, tmp_path
 
     assert interrupted
     assert chain == parked.document["chain"]
+
+
+def test_a_run_that_never_came_to_be_leaves_no_copy_behind(
+    day: Day, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def refuse(*_: object, **__: object) -> None:
+        raise StoreBusy
+
+    monkeypatch.setattr(driving, "start_here", refuse)
+
+    with pytest.raises(StoreBusy):
+        day.run(write_loop(tmp_path / "keeper"))
+
+    assert list((tmp_path / ".holdshort" / "workspaces").iterdir()) == []

@@ -60,9 +60,7 @@ FAILED = ev.OutcomeFailed(
     message="m",
     cost_usd=Decimal(0),
 )
-QUESTION = ev.QuestionAsked(
-    at=4, question_id="q", step=1, index=0, key="k1", why="w", safe_from=5
-)
+QUESTION = ev.QuestionAsked(at=4, question_id="q", step=1, index=0, key="k1", why="w", safe_from=5)
 
 
 def looked(answer: str) -> ev.OutcomeReconciled:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,6 +36,7 @@ from holdshort.app.result import Result, result_of
 from holdshort.app.visits import visit_run
 from holdshort.app.workspace import copy_workspace, refuse_store_inside
 from holdshort.kernel.canonical import Body, Json, sha256_name
+from holdshort.kernel.errors import HoldshortError
 from holdshort.kernel.events import Event, RunStarted
 from holdshort.kernel.state import RunState
 from holdshort.ports.agent import AgentPort
@@ -74,6 +76,22 @@ class Drive:
 
     async def _start(self, order: Order, watch: Watch) -> None:
         workspace = self._workspace(order)
+        try:
+            await self._begin(order, workspace, watch)
+        except HoldshortError:
+            # A run that never came to be leaves no copy behind.
+            if workspace is not None and not order.in_place and not await self._exists():
+                shutil.rmtree(workspace)
+            raise
+
+    async def _exists(self) -> bool:
+        try:
+            await self.office.store.load(self.run_id)
+        except KeyError:
+            return False
+        return True
+
+    async def _begin(self, order: Order, workspace: Path | None, watch: Watch) -> None:
         bound = self.crew.bound
         documents = write_documents(bound)
         given = Json.of(order.input)
@@ -207,7 +225,7 @@ async def prepare_resume(  # noqa: PLR0913 - what a resume is given
             f"run {run_id} has already ended ({loaded.state.phase.value})",
             fix=f"holdshort why {run_id}",
         )
-    documents = await documents_of(office, loaded.row)
+    documents = await documents_of(office, loaded)
     check_secrets(documents.document, secrets)
     loop = (found or locate_stored(loaded.state.loop)).loop
     bound = loop.bind(_agent(loop, agent, documents.agent))

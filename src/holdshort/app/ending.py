@@ -8,7 +8,7 @@ from typing import Final
 
 from holdshort.app.documents import read_documents
 from holdshort.app.history import read_history
-from holdshort.app.office import Office, documents_of, held_elsewhere, load
+from holdshort.app.office import Office, documents_of, held_elsewhere, load, no_run
 from holdshort.app.problems import NotOpen
 from holdshort.app.replies import Reply, reply
 from holdshort.app.result import applied_tools
@@ -40,7 +40,7 @@ async def cancel(office: Office, run_id: str, *, by: str, reason: str) -> Reply:
     row = await office.store.mark_cancel(run_id, by=by, reason=reason or _DEFAULT_REASON)
     state = before.state
     if not held_elsewhere(office, row):
-        contract = (await documents_of(office, row)).contract
+        contract = (await documents_of(office, before)).contract
         assert row.cancel is not None
         who, why, at = row.cancel
         observation = Cancelled(by=who, reason=why, requested_at=at)
@@ -138,7 +138,10 @@ class Verification:
 
 async def verify(office: Office, run_id: str, *, require_key: bool) -> Verification:
     """Check chain, codes and artifacts of one run."""
-    faults = list(await office.store.verify(run_id, require_key=require_key))
+    try:
+        faults = list(await office.store.verify(run_id, require_key=require_key))
+    except KeyError as error:
+        raise no_run(office, run_id) from error
     authenticated = office.has_key
     document: dict[str, object] = {
         "schema": VERIFY_SCHEMA,

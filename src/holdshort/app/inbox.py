@@ -43,7 +43,7 @@ async def _of_run(office: Office, run_id: str) -> list[dict[str, object]]:
     open_actions = [a for a in loaded.state.actions if a.status in _WAITING]
     if not open_actions or loaded.state.phase.terminal:
         return []
-    documents = await documents_of(office, loaded.row)
+    documents = await documents_of(office, loaded)
     history = await read_history(office.store, run_id)
     return [
         await request_document(office, loaded, documents, history, action)
@@ -68,7 +68,7 @@ async def decide(  # noqa: PLR0913 - a decision has these parts
         raise InvalidRequest(f"the note is longer than {_NOTE_MAX} characters")
     row = await _find_request(office, request)
     loaded = await load(office, row.run_id)
-    documents = await documents_of(office, loaded.row)
+    documents = await documents_of(office, loaded)
     early = _settled(row, loaded.state, verdict, now(office, loaded))
     if early is not None:
         return early
@@ -210,7 +210,7 @@ async def answer(  # noqa: PLR0913 - an answer has these parts
     assert action.question is not None
     if force and not note.strip():
         raise InvalidRequest("--force needs a reason", fix="add --note TEXT")
-    documents = await documents_of(office, loaded.row)
+    documents = await documents_of(office, loaded)
     answered = Answered(
         question_id=action.question.question_id,
         answer=outcome,

@@ -13,6 +13,7 @@ from holdshort.app.documents import Documents, read_documents
 from holdshort.app.history import read_history
 from holdshort.app.problems import InvalidRequest, NotOpen, StoreMissing
 from holdshort.app.result import Picture
+from holdshort.kernel.errors import BrokenRecord
 from holdshort.ports.clock import Clock
 from holdshort.ports.store import Desk, Loaded, RunRow, Store
 from holdshort.runner.clock import SystemClock
@@ -97,9 +98,7 @@ async def find_run(office: Office, prefix: str) -> str:
     if len(found) == 1:
         return found[0]
     if not found:
-        raise NotOpen(
-            f"no run {prefix!r} in {office.url}", fix="holdshort ls shows the runs of this store"
-        )
+        raise no_run(office, prefix)
     shown = ", ".join(found[:_CANDIDATES_SHOWN])
     raise InvalidRequest(f"{len(found)} runs start with {prefix!r}: {shown}; give more of the id")
 
@@ -109,20 +108,36 @@ async def load(office: Office, run_id: str) -> Loaded:
     try:
         return await office.store.load(run_id)
     except KeyError as error:
-        raise NotOpen(
-            f"no run {run_id!r} in {office.url}", fix="holdshort ls shows the runs of this store"
-        ) from error
+        raise no_run(office, run_id) from error
 
 
-async def documents_of(office: Office, row: RunRow) -> Documents:
-    """The contract and the definitions that are stored with the run; no user code is read."""
-    return read_documents(await office.store.artifact(row.documents))
+def no_run(office: Office, run_id: str) -> NotOpen:
+    """The error for a run id that this store does not know."""
+    return NotOpen(
+        f"no run {run_id!r} in {office.url}", fix="holdshort ls shows the runs of this store"
+    )
+
+
+async def documents_of(office: Office, loaded: Loaded) -> Documents:
+    """The contract and the definitions that are stored with the run; no user code is read.
+
+    Raises `BrokenRecord` when they are not the ones that the run's log was started under.
+    """
+    documents = read_documents(await office.store.artifact(loaded.row.documents))
+    contract, state = documents.contract, loaded.state
+    pinned = (state.contract_hash, state.registry_hash, state.policy_version)
+    if (contract.hash, contract.registry_hash, contract.policy_version) != pinned:
+        raise BrokenRecord(
+            f"run {state.run_id}: its row names documents {loaded.row.documents}, which are not "
+            "those of its log; somebody has changed the row"
+        )
+    return documents
 
 
 async def picture(office: Office, run_id: str) -> Picture:
     """Everything known about a run at this moment; reads the whole log."""
     loaded = await load(office, run_id)
-    documents = await documents_of(office, loaded.row)
+    documents = await documents_of(office, loaded)
     return Picture(
         row=loaded.row,
         state=loaded.state,
