@@ -96,7 +96,9 @@ def raised(contract: Contract, state: RunState, seen: obs.Raised, now: int) -> F
         seen.retry_after_ms,
         seen.cost_usd,
     )
-    if is_definite(seen.error, has_effect=_may_have_landed(failed.terms, action)):
+    # What a resend failed with settles the resend; the attempt that it repeats is still unknown.
+    settled = is_definite(seen.error, has_effect=_may_have_landed(failed.terms, action))
+    if settled and action.answer != "resend":
         return (_failure(failed, _retry_at(failed)),)
     return (_unknown(failed),)
 
