@@ -149,24 +149,28 @@ def approved(outside: Outside, kind: str, **spec: Any) -> hs.Loop:
 
 
 def life(outside: Outside) -> hs.Loop:
-    """Everything a run can meet: a batch, a retry, two steps, an approval, a failed claim."""
+    """Everything a run can meet: a retry, a batch, two steps, an approval, a failed claim.
+
+    Its tools are async, so that both answers of the batch arrive at once and every life has the
+    same commits.
+    """
     pay = acting(outside, "KL", approval=True, reversible=True, compensate="refund by hand")
 
     @hs.tool(side_effect="read")
-    def look(what: str) -> dict[str, str]:
+    async def look(what: str) -> dict[str, str]:
         """Look at something; the first time it is busy."""
         if outside.note("looks", what) == 1:
-            raise hs.ToolError("rate_limited", "busy")
+            raise hs.ToolError("rate_limited", "busy", retry_after_seconds=0.05)
         return {"seen": what}
 
-    def draft(ctx: hs.ToolContext, order: int) -> dict[str, int]:
+    async def draft(ctx: hs.ToolContext, order: int) -> dict[str, int]:
         outside.note("drafts", str(order))
         return {"planned": order}
 
     @hs.tool(
         side_effect="write", idempotency="run", prepare=draft, receiver=receiver(outside, "KL+")
     )
-    def ship(ctx: hs.ToolContext, order: int) -> dict[str, int]:
+    async def ship(ctx: hs.ToolContext, order: int) -> dict[str, int]:
         """Ship an order, as drafted."""
         assert ctx.plan == {"planned": order}
         return outside.request(ctx, "KL+", order)
@@ -185,9 +189,11 @@ def life(outside: Outside) -> hs.Loop:
 
 
 def _next_of_life(view: hs.View) -> object:
-    if not view.results("look"):
-        return [hs.call("look", what="stock"), hs.call("ship", order=1)]
     shipped = view.results("ship")
+    if not view.results("look"):
+        return hs.call("look", what="stock")
+    if len(view.results("look")) == 1 and not shipped:
+        return [hs.call("look", what="street"), hs.call("ship", order=1)]
     if {"order": 1} not in shipped:
         return hs.call("ship", order=1)
     if not view.results("act"):
@@ -208,8 +214,12 @@ def steady(outside: Outside) -> hs.Loop:
         return hs.call("act", order=order) if order < STEPS else hs.done()
 
     return hs.Loop(
-        _contract([tool]), agent=hs.FunctionAgent(decide), tools=[tool],
-        evaluators=[_judge(outside)], name="steady",
+        # Each death may cost the same action another attempt.
+        _contract([tool], retry={"maxAttemptsPerAction": STEPS}),
+        agent=hs.FunctionAgent(decide),
+        tools=[tool],
+        evaluators=[_judge(outside)],
+        name="steady",
     )
 
 

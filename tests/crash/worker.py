@@ -16,6 +16,7 @@ import sys
 import tempfile
 import threading
 import traceback
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -25,6 +26,7 @@ from holdshort.app.locate import Found
 from holdshort.app.office import Office
 from holdshort.app.orders import Order
 from holdshort.app.result import Result
+from holdshort.kernel.commits import Commit
 from holdshort.kernel.events import Event
 from holdshort.kernel.state import RunState
 from holdshort.runner.clock import SystemClock
@@ -38,12 +40,13 @@ SIGNALS = {"kill": signal.SIGKILL, "stop": signal.SIGSTOP}
 
 class Plan:
     """Where this process dies: `at` a point of the outside world, `after` an event of a kind,
-    after event number `seq`, `inside` the n-th transaction, or `soon` after n events from
-    another thread."""
+    `inside` its n-th append or when that is `committed`, or `soon` after n events, from another
+    thread."""
 
-    def __init__(self, wanted: dict[str, Any]) -> None:
+    def __init__(self, wanted: dict[str, Any], outside: Outside) -> None:
         self._wanted = wanted
-        self._appends = 0
+        self._outside = outside
+        self._appends = self._commits = 0
         self._soon = threading.Event()
         if "soon" in wanted:
             threading.Thread(target=self._die_soon, daemon=True).start()
@@ -55,14 +58,19 @@ class Plan:
 
     def watch(self, state: RunState, event: Event) -> None:
         """An event is durable."""
-        if self._wanted.get("after") == type(event).__name__ or (
-            self._wanted.get("seq") == state.seq
-        ):
+        if self._wanted.get("after") == type(event).__name__:
             self._end()
         if "soon" in self._wanted:
             self._wanted["soon"] -= 1
             if self._wanted["soon"] == 0:
                 self._soon.set()
+
+    def committed(self, seq: int) -> None:
+        """An append has returned: what it wrote is durable."""
+        self._outside.note("commits", str(seq))
+        self._commits += 1
+        if self._wanted.get("committed") == self._commits:
+            self._end()
 
     def random_bytes(self, count: int) -> bytes:
         """The store draws salts in the middle of each append, before it commits."""
@@ -73,7 +81,7 @@ class Plan:
 
     def _end(self) -> None:
         how = self._wanted.pop("how", "kill")
-        for name in ("at", "after", "seq", "inside"):
+        for name in ("at", "after", "inside", "committed"):
             self._wanted.pop(name, None)
         os.kill(os.getpid(), SIGNALS[how])
 
@@ -84,14 +92,32 @@ class Plan:
         os.kill(os.getpid(), signal.SIGKILL)
 
 
+class Store(SqliteStore):
+    """The real store, which also tells the plan when an append has returned."""
+
+    def __init__(self, path: Path, plan: Plan) -> None:
+        super().__init__(
+            path,
+            clock=SystemClock(),
+            keyring=load_keyring(),
+            random_bytes=plan.random_bytes,
+        )
+        self._plan = plan
+
+    def _durably(self, commit: Commit, work: Callable[[], bytes]) -> None:
+        super()._durably(commit, work)
+        self._plan.committed(commit.state.seq)
+
+
 class Job:
     """One thing that a process does with one store and one loop."""
 
     def __init__(self, wanted: dict[str, Any]) -> None:
         self.home = Path(wanted["home"])
         self._wanted = wanted
-        self._plan = Plan(wanted.get("plan", {}))
-        outside = Outside(self.home / "outside", self._plan.reached)
+        outside = Outside(self.home / "outside")
+        self._plan = Plan(wanted.get("plan", {}), outside)
+        outside.reached = self._plan.reached
         self._loop = build(outside, wanted)
 
     async def run(self) -> dict[str, Any]:
@@ -110,18 +136,11 @@ class Job:
 
     def _client(self) -> Client:
         folder = self.home / ".holdshort"
-        clock = SystemClock()
-        store = SqliteStore(
-            folder / "runs.db",
-            clock=clock,
-            keyring=load_keyring(),
-            random_bytes=self._plan.random_bytes,
-        )
         url = f"sqlite:///{folder}/runs.db"
         return Client(
             Office(
-                store=store,
-                clock=clock,
+                store=Store(folder / "runs.db", self._plan),
+                clock=SystemClock(),
                 workspaces=folder / "workspaces",
                 folder=folder,
                 url=url,
