@@ -25,21 +25,17 @@ class ActionStatus(StrEnum):
     BACKOFF = "backoff"  # surely not applied; tried again at `retry_at`
     CLOSED = "closed"  # settled, refused, rejected or withdrawn
 
-    @property
-    def attempt_open(self) -> bool:
-        """Whether something is running for this action."""
-        return self in _OPEN
+    attempt_open: bool
+    """Whether something is running for this action."""
 
-    @property
-    def outstanding(self) -> bool:
-        """Whether a run must not end yet because of this action (rules 6)."""
-        return self in _OUTSTANDING
+    outstanding: bool
+    """Whether a run must not end yet because of this action (rules 6)."""
 
+    def __init__(self, name: str) -> None:
+        self.attempt_open = name in ("preparing", "in_flight", "looking")
+        self.outstanding = self.attempt_open or name in ("unknown", "question")
 
-_OPEN = frozenset({ActionStatus.PREPARING, ActionStatus.IN_FLIGHT, ActionStatus.LOOKING})
-
-
-_OUTSTANDING = _OPEN | {ActionStatus.UNKNOWN, ActionStatus.QUESTION}
+    __hash__ = str.__hash__  # the enum's own is slow, and statuses are looked up all the time
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +61,7 @@ class Question:
     safe_from: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)  # no slots: see `changed`
 class Action:
     """One action of the current step."""
 

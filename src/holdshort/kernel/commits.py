@@ -9,9 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
+from typing import Final
 
 from holdshort.kernel import events as ev
 from holdshort.kernel.row_changes import (
+    APPROVAL_EVENTS,
+    INTENT_EVENTS,
     ApprovalChange,
     ApprovalStatus,
     IntentChange,
@@ -71,17 +74,21 @@ class Commit:
     pool: PoolChange | None = None
 
 
-_STARTS: dict[type[ev.Event], str] = {ev.AgentAsked: "agent", ev.EvaluationStarted: "evaluator"}
-
-
-_LIVE = (
-    ev.AgentAsked,
-    ev.PreparationAuthorised,
-    ev.ActionAuthorised,
-    ev.EvaluationStarted,
-    ev.RunSucceeded,
-    ev.RunFailed,
+_LIVE: Final[frozenset[type[ev.Event]]] = frozenset(
+    {
+        ev.AgentAsked,
+        ev.PreparationAuthorised,
+        ev.ActionAuthorised,
+        ev.EvaluationStarted,
+        ev.RunSucceeded,
+        ev.RunFailed,
+    }
 )
+_GUARDED: Final[dict[type[ev.Event], frozenset[str]]] = {
+    ev.AgentAsked: frozenset({"steps", "tokens", "cost_usd"}),
+    ev.ActionAuthorised: frozenset({"tool_calls", "cost_usd"}),
+    ev.PreparationAuthorised: frozenset({"tool_calls", "cost_usd"}),
+}
 
 
 def commit_for(before: RunState | None, after: RunState, events: Sequence[ev.Event]) -> Commit:
@@ -91,15 +98,21 @@ def commit_for(before: RunState | None, after: RunState, events: Sequence[ev.Eve
     dispatches: list[str] = []
     live = False
     for event in events:
-        live = live or isinstance(event, _LIVE)
-        if isinstance(event, (ev.AgentAsked, ev.EvaluationStarted)):
-            dispatches.append(_STARTS[type(event)])
-        elif isinstance(event, (ev.PreparationAuthorised, ev.ActionAuthorised)):
-            dispatches.append(after.actions[event.index].tool)
-        change = intent_change(before, after, event)
-        if change is not None:
+        kind = type(event)
+        live = live or kind in _LIVE
+        match event:
+            case ev.AgentAsked():
+                dispatches.append("agent")
+            case ev.EvaluationStarted():
+                dispatches.append("evaluator")
+            case ev.PreparationAuthorised() | ev.ActionAuthorised():
+                dispatches.append(after.actions[event.index].tool)
+            case _:
+                pass
+        if kind in INTENT_EVENTS and (change := intent_change(before, after, event)):
             intents.append(change)
-        approvals += approval_changes(after, event)
+        if kind in APPROVAL_EVENTS:
+            approvals += approval_changes(after, event)
     return Commit(
         state=after,
         events=tuple(events),
@@ -120,16 +133,14 @@ def _pool_change(
     new = after.pool
     if new is old:
         return None
-    guarded: set[str] = set()
+    guarded: frozenset[str] = frozenset()
     for event in events:
-        if isinstance(event, ev.AgentAsked):
-            guarded |= {"steps", "tokens", "cost_usd"}
-        elif isinstance(event, (ev.ActionAuthorised, ev.PreparationAuthorised)):
-            guarded |= {"tool_calls", "cost_usd"}
+        if type(event) in _GUARDED:
+            guarded |= _GUARDED[type(event)]
     return PoolChange(
         steps=new.steps - old.steps,
         tool_calls=new.tool_calls - old.tool_calls,
         tokens=new.tokens - old.tokens,
         cost_usd=new.cost_usd - old.cost_usd,
-        guarded=frozenset(guarded),
+        guarded=guarded,
     )

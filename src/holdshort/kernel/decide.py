@@ -51,17 +51,19 @@ def cancelled(contract: Contract, state: RunState, now_ms: int) -> Decision | No
 
 def unknown_outcome(contract: Contract, state: RunState, now_ms: int) -> Decision | None:
     """An effect that may have happened is resolved before anything else is decided."""
-    if any(a.status in _UNRESOLVED for a in state.actions):
-        return drain(contract, state, now_ms)
-    given_up = [a for a in state.actions if a.unresolved]
-    if given_up and state.stop is None:
+    given_up = None
+    for action in state.actions:
+        if action.status in _UNRESOLVED:
+            return drain(contract, state, now_ms)
+        given_up = action if action.unresolved else given_up
+    if given_up is not None and state.stop is None:
         return stop_now(
             state,
             now_ms,
             StopReason.BLOCKED,
             code="outcome_unresolved",
-            intents=[a.key for a in given_up],
-            by=given_up[0].unresolved,
+            intents=[a.key for a in state.actions if a.unresolved],
+            by=given_up.unresolved,
         )
     return None
 
@@ -121,8 +123,10 @@ def start(contract: Contract, state: RunState, now_ms: int) -> Decision | None:
 
 def waiting(contract: Contract, state: RunState, now_ms: int) -> Decision | None:
     """While a person has to decide, the run holds nothing; an unanswered request expires."""
+    if state.phase is not Phase.WAITING_HUMAN:
+        return None
     asked = [a for a in state.actions if a.status is ActionStatus.ASKED and a.approval]
-    if not asked or state.phase is not Phase.WAITING_HUMAN:
+    if not asked:
         return None
     expiries = {a.approval.request_id: a.approval.expires_at for a in asked if a.approval}
     late = [request for request, at in expiries.items() if at <= now_ms]

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Final
 
 GENESIS: Final = bytes(32)
+_TAG: Final = (3).to_bytes(8, "big") + b"hs1"
 
 
 def sha256_name(raw: bytes) -> str:
@@ -16,16 +17,12 @@ def sha256_name(raw: bytes) -> str:
 
 def framed(fields: Iterable[bytes]) -> bytes:
     """Length-prefixed concatenation: two different lists never give the same bytes."""
-    parts: list[bytes] = []
-    for field in fields:
-        parts.append(len(field).to_bytes(8, "big"))
-        parts.append(field)
-    return b"".join(parts)
+    return b"".join([part for raw in fields for part in (len(raw).to_bytes(8, "big"), raw)])
 
 
 def digest_of(*fields: str) -> str:
     """`sha256:…` over length-prefixed text fields, under the tag `hs1`."""
-    return sha256_name(framed([b"hs1", *(field.encode() for field in fields)]))
+    return sha256_name(_TAG + framed([field.encode() for field in fields]))
 
 
 def commitment(salt: bytes, body: bytes) -> bytes:

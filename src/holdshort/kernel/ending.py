@@ -20,11 +20,10 @@ def drain(contract: Contract, state: RunState, now_ms: int) -> Decision | None:
 
 def running(state: RunState) -> bool:
     """Whether this holder has something running: a call, a look-up, the agent, an evaluator."""
-    return (
-        any(a.status.attempt_open for a in state.actions)
-        or (state.ask is not None and state.ask.open)
-        or bool(state.evaluations)
-    )
+    for action in state.actions:
+        if action.status.attempt_open:
+            return True
+    return (state.ask is not None and state.ask.open) or bool(state.evaluations)
 
 
 def stop_now(state: RunState, now_ms: int, reason: StopReason, **detail: object) -> Decision:

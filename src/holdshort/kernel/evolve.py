@@ -40,13 +40,14 @@ def evolve(state: RunState | None, event: ev.Event) -> RunState:
     """The state after `event`; raises `IllegalTransition` when the table forbids it."""
     if state is None:
         return _started(event)
+    kind = type(event)
     phase = phase_after(state.phase, event)
-    changes = _ON[type(event)](state, event)
+    changes = _ON[kind](state, event)
     changes["seq"] = state.seq + 1
     changes["at"] = event.at
     if phase is not state.phase:
         _phase_changes(state, phase, event, changes)
-    if type(event) in _ASKS_A_PERSON and state.waiting_since is None:
+    if kind in _ASKS_A_PERSON and state.waiting_since is None:
         changes["waiting_since"] = event.at
     if "actions" in changes and not changes.get("closed_step", state.closed_step):
         _close_step(state, event, changes)
@@ -116,11 +117,13 @@ def _close_step(state: RunState, event: ev.Event, changes: Changes) -> None:
     actions = changes["actions"]
     if len(actions) < changes.get("step_size", state.step_size):
         return
-    if any(action.status is not ActionStatus.CLOSED for action in actions):
-        return
+    valid = False
+    for action in actions:
+        if action.status is not ActionStatus.CLOSED:
+            return
+        valid = valid or action.counts_as_valid
     changes["closed_step"] = True
     changes["progress"] = advanced(state.progress, actions, event.at)
-    valid = any(action.counts_as_valid for action in actions)
     changes["invalid_streak"] = 0 if valid else state.invalid_streak + 1
 
 

@@ -85,34 +85,40 @@ def _new_results(progress: Progress, actions: tuple[Action, ...]) -> tuple[str, 
 def stuck(contract: Contract, state: RunState, now_ms: int, *, ahead: int = 0) -> Sign | None:
     """The first sign that has reached its limit; with `ahead=1`, one turn before it would."""
     progress, rules = state.progress, contract.progress
-    if not progress.window or all(a.signature is None for a in state.actions):
+    if not progress.window or not _left_a_mark(state.actions):
         return None
     last = progress.window[-1]
-    polls = _poll_allows(contract, state, now_ms)
     limit = _identical_limit(contract, state)
-    if progress.streak + ahead >= limit and not polls:
+    if progress.streak + ahead >= limit and not _poll_allows(contract, state, now_ms):
         return Sign(name="identical", count=progress.streak, limit=limit, fingerprint=last)
-    if progress.outcome and progress.outcome_streak + ahead >= limit and not polls:
-        count = progress.outcome_streak
+    count = progress.outcome_streak if progress.outcome else 0
+    if count and count + ahead >= limit and not _poll_allows(contract, state, now_ms):
         return Sign(name="same_state", count=count, limit=limit, fingerprint=last)
     for period in range(2, rules.cycle_period_max + 1):
-        length = period * rules.cycle_laps - ahead
+        length = min(period * rules.cycle_laps, WINDOW) - ahead
         if _cycles(progress.window, period, length):
             return Sign(name="cycle", count=period, limit=rules.cycle_laps, fingerprint=last)
     stale = rules.no_new_evidence_steps
-    if stale is not None and progress.stale_steps + ahead >= stale and not polls:
-        count = progress.stale_steps
-        return Sign(name="no_new_evidence", count=count, limit=stale, fingerprint=last)
-    return None
+    if stale is None or progress.stale_steps + ahead < stale:
+        return None
+    if _poll_allows(contract, state, now_ms):
+        return None
+    count = progress.stale_steps
+    return Sign(name="no_new_evidence", count=count, limit=stale, fingerprint=last)
+
+
+def _left_a_mark(actions: tuple[Action, ...]) -> bool:
+    return any(action.signature is not None for action in actions)
 
 
 def _identical_limit(contract: Contract, state: RunState) -> int:
-    own = [
-        terms.progress.identical_limit
-        for action in state.actions
-        if (terms := contract.terms(action.tool)) and terms.progress.identical_limit
-    ]
-    return min(own) if own else contract.progress.identical_limit
+    least: int | None = None
+    for action in state.actions:
+        terms = contract.tools.get(action.tool)
+        own = terms.progress.identical_limit if terms is not None else None
+        if own is not None and (least is None or own < least):
+            least = own
+    return contract.progress.identical_limit if least is None else least
 
 
 def _poll_allows(contract: Contract, state: RunState, now_ms: int) -> bool:
@@ -128,9 +134,10 @@ def _poll_allows(contract: Contract, state: RunState, now_ms: int) -> bool:
 
 
 def _cycles(window: tuple[str, ...], period: int, length: int) -> bool:
-    if length > len(window) or length <= period:
+    count = len(window)
+    if length > count or length <= period or window[-1] != window[-1 - period]:
         return False
-    tail = window[-length:]
-    if any(tail[i] != tail[i - period] for i in range(period, length)):
-        return False
-    return len(set(tail)) > 1
+    for place in range(count - length + period, count):
+        if window[place] != window[place - period]:
+            return False
+    return len(set(window[-period:])) > 1

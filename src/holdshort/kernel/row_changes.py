@@ -59,6 +59,31 @@ class ApprovalChange:
     nonce: str = ""
 
 
+INTENT_EVENTS: Final[frozenset[type[ev.Event]]] = frozenset(
+    {
+        ev.ActionAuthorised,
+        ev.OutcomeSucceeded,
+        ev.OutcomeFailed,
+        ev.OutcomeReconciled,
+        ev.QuestionAnswered,
+    }
+)
+APPROVAL_EVENTS: Final[frozenset[type[ev.Event]]] = frozenset(
+    {
+        ev.RunSucceeded,
+        ev.RunFailed,
+        ev.RunCancelled,
+        ev.ProposalWithdrawn,
+        ev.ProposalRefused,
+        ev.OutcomeReplayed,
+        ev.ApprovalRequested,
+        ev.ApprovalGranted,
+        ev.ApprovalModified,
+        ev.ApprovalRejected,
+        ev.ApprovalExpired,
+        ev.ActionAuthorised,
+    }
+)
 _FRESH: Final = frozenset({None, IntentStatus.NOT_APPLIED})
 _IN_FLIGHT: Final[frozenset[IntentStatus | None]] = frozenset({IntentStatus.IN_FLIGHT})
 

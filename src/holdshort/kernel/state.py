@@ -46,13 +46,13 @@ class Phase(StrEnum):
     FAILED = "failed"
     CANCELLED = "cancelled"
 
-    @property
-    def terminal(self) -> bool:
-        """Whether nothing may happen any more."""
-        return self in _TERMINAL
+    terminal: bool
+    """Whether nothing may happen any more."""
 
+    def __init__(self, name: str) -> None:
+        self.terminal = name in ("succeeded", "failed", "cancelled")
 
-_TERMINAL = frozenset({Phase.SUCCEEDED, Phase.FAILED, Phase.CANCELLED})
+    __hash__ = str.__hash__  # the enum's own is slow, and each event looks its phase up
 
 
 class StopReason(StrEnum):
@@ -118,7 +118,7 @@ class Stop:
         return cls(reason=reason, detail=Json(f'{{"code":"{reason.value}"}}'))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)  # no slots: see `changed`
 class Progress:
     """What the progress rules need to remember; digests only."""
 
@@ -141,7 +141,7 @@ class Seen:
     arguments_digest: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)  # no slots: see `changed`
 class RunState:
     """The whole working state of a run."""
 

@@ -8,7 +8,7 @@ from decimal import Decimal
 from holdshort.kernel.values import changed
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)  # no slots: see `changed`
 class Usage:
     """What was spent. `estimated` counts tokens whose real number never arrived."""
 
