@@ -43,7 +43,7 @@ def receiver(outside: Outside, kind: str) -> hs.Receiver:
     """What a receiver of this class is declared to offer."""
     find = _lookup(outside, kind)
     match kind:
-        case "N":
+        case "N" | "slow":
             return hs.Receiver()
         case "K":
             return hs.Receiver(dedupes="key", key_retention="24h")

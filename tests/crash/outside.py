@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Semaphore
 from time import time_ns
 
 import holdshort as hs
@@ -27,6 +28,7 @@ class Outside:
     def __init__(self, folder: Path, reached: Callable[[str], None] = _unreached) -> None:
         self.folder = folder
         self.reached = reached
+        self.renewals = Semaphore(0)  # of the lease of the run that this process holds
 
     # --- what a test counts ----------------------------------------------------------------
 
@@ -53,6 +55,8 @@ class Outside:
         """Ask a receiver of class `kind` for the effect."""
         assert ctx.key is not None
         self.reached("before_effect")
+        if kind == "slow":
+            self._take_long()
         self._add("requests", f"{ctx.key} {ctx.token}")
         with self._alone():
             if not (kind in KEYED and ctx.key in self.effects):
@@ -60,6 +64,13 @@ class Outside:
                 self._add("effects", f"{ctx.key} {ctx.token} {order}")
         self.reached("after_effect")
         return {"order": order}
+
+    def _take_long(self) -> None:
+        """Tell the test, then go on for three renewals of the lease."""
+        with (self.folder / "inside").open("w"):
+            pass
+        for _ in range(3):
+            self.renewals.acquire()
 
     def _refuse(self, ctx: hs.ToolContext, kind: str) -> None:
         if kind == "KL+" and ctx.key in self.lines("voided"):

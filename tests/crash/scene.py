@@ -55,13 +55,13 @@ class Nursery:
 
     def wait(self, pid: int) -> int:
         """How it ended: an exit code, or minus the signal that killed it."""
-        status = int(self._ask({"wait": pid})["status"])
+        status = int(self._ask({"reap": pid})["status"])
         self._alive.discard(pid)
         return os.waitstatus_to_exitcode(status)
 
     def stopped(self, pid: int) -> bool:
         """Wait until the worker has stopped itself; False when it ended instead."""
-        status = int(self._ask({"wait": pid, "stopped": True})["status"])
+        status = int(self._ask({"reap": pid, "stopped": True})["status"])
         return os.WIFSTOPPED(status)
 
     def close(self) -> None:
@@ -94,6 +94,10 @@ class Child:
     def killed(self) -> bool:
         """Wait for its end; whether it was SIGKILL."""
         return self.nursery.wait(self.pid) == -signal.SIGKILL
+
+    def stopped(self) -> bool:
+        """Wait until it has stopped itself; False when it ended instead."""
+        return self.nursery.stopped(self.pid)
 
     def told(self) -> dict[str, Any]:
         """Wait for its end; what it told."""

@@ -29,6 +29,7 @@ from holdshort.app.result import Result
 from holdshort.kernel.commits import Commit
 from holdshort.kernel.events import Event
 from holdshort.kernel.state import RunState
+from holdshort.ports.store import Marks
 from holdshort.runner.clock import SystemClock
 from holdshort.stores.keys import load_keyring
 from holdshort.stores.sqlite import SqliteStore
@@ -95,7 +96,7 @@ class Plan:
 class Store(SqliteStore):
     """The real store, which also tells the plan when an append has returned."""
 
-    def __init__(self, path: Path, plan: Plan) -> None:
+    def __init__(self, path: Path, plan: Plan, outside: Outside) -> None:
         super().__init__(
             path,
             clock=SystemClock(),
@@ -103,6 +104,13 @@ class Store(SqliteStore):
             random_bytes=plan.random_bytes,
         )
         self._plan = plan
+        self._outside = outside
+
+    async def renew(self, run_id: str, epoch: int, lease_ms: int) -> Marks:
+        """Renewed, and told to a tool that waits for it."""
+        marks = await super().renew(run_id, epoch, lease_ms)
+        self._outside.renewals.release()
+        return marks
 
     def _durably(self, commit: Commit, work: Callable[[], bytes]) -> None:
         super()._durably(commit, work)
@@ -115,10 +123,10 @@ class Job:
     def __init__(self, wanted: dict[str, Any]) -> None:
         self.home = Path(wanted["home"])
         self._wanted = wanted
-        outside = Outside(self.home / "outside")
-        self._plan = Plan(wanted.get("plan", {}), outside)
-        outside.reached = self._plan.reached
-        self._loop = build(outside, wanted)
+        self._outside = Outside(self.home / "outside")
+        self._plan = Plan(wanted.get("plan", {}), self._outside)
+        self._outside.reached = self._plan.reached
+        self._loop = build(self._outside, wanted)
 
     async def run(self) -> dict[str, Any]:
         """Do it; what came of it as a document."""
@@ -139,7 +147,7 @@ class Job:
         url = f"sqlite:///{folder}/runs.db"
         return Client(
             Office(
-                store=Store(folder / "runs.db", self._plan),
+                store=Store(folder / "runs.db", self._plan, self._outside),
                 clock=SystemClock(),
                 workspaces=folder / "workspaces",
                 folder=folder,
@@ -221,6 +229,9 @@ def _child(wanted: dict[str, Any]) -> NoReturn:
             os.setgroups([])
             os.setgid(wanted["uid"])
             os.setuid(wanted["uid"])
+        if "gate" in wanted:
+            with Path(wanted["gate"]).open("rb", buffering=0) as gate:
+                gate.read(1)
         told = asyncio.run(Job(wanted).run())
         os.write(1, json.dumps(told).encode())
         code = 0
@@ -246,9 +257,9 @@ def main() -> None:
     _warm_up()
     for line in sys.stdin:
         wanted = json.loads(line)
-        if "wait" in wanted:
+        if "reap" in wanted:
             flags = os.WUNTRACED if wanted.get("stopped") else 0
-            _, status = os.waitpid(wanted["wait"], flags)
+            _, status = os.waitpid(wanted["reap"], flags)
             answer = {"status": status}
         else:
             pid = os.fork()
