@@ -146,6 +146,28 @@ def test_a_worker_whose_lease_was_taken_can_write_nothing(
     assert now(store.load("run-1")).state == thief.state
 
 
+@pytest.mark.feature("F34", "F36")
+def test_an_owner_that_took_its_own_run_again_is_fenced_against_itself(
+    run: Script, clock: ManualClock
+) -> None:
+    """A process that was paused, and its successor under the same name."""
+    run.create(run.asked())
+    clock.advance(LEASE_MS)
+    successor = run.reload()
+    successor.append(successor.acquired(take_over=True), moves=ACQUIRE)
+
+    with pytest.raises(FenceLost):
+        run.append(run.answered(), expected_seq=successor.live.seq)
+
+
+def test_an_epoch_is_never_skipped(run: Script, clock: ManualClock) -> None:
+    run.create(run.asked())
+    clock.advance(LEASE_MS)
+
+    with pytest.raises(HeadMoved, match="expected epoch 2, found 1"):
+        run.append(run.acquired(), moves=ACQUIRE, epoch=3)
+
+
 @pytest.mark.feature("F34")
 def test_a_holder_that_released_may_not_go_on_in_the_same_epoch(run: Script) -> None:
     run.create(run.asked())

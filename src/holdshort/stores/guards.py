@@ -99,7 +99,7 @@ def _check_acquire(
     clock: Clock,
 ) -> None:
     free = not lease_live(standing, clock)
-    if not free and (lease.replaces is None or standing.owner != lease.replaces):
+    if not free and standing.owner != lease.replaces:
         left_ms = standing.lease_until - clock.boot_ms()
         raise LeaseHeld(
             f"run {standing.run_id} is held by {standing.owner} for another {left_ms} ms; wait, "

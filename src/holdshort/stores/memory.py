@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from decimal import Decimal
 
 from holdshort.kernel.canonical import Json, sha256_name
-from holdshort.kernel.commits import ApprovalStatus, Commit
+from holdshort.kernel.commits import Commit
 from holdshort.kernel.contract import Budgets
 from holdshort.kernel.effects import IntentRecord
 from holdshort.kernel.errors import BrokenRecord, HeadMoved, InvalidValue
@@ -206,17 +205,10 @@ class MemoryStore:
             if newest is None or newest.version <= record.version:
                 self._newest[place[0], record.base] = record
         self._approvals.update(changes.approvals)
-        if state.phase.terminal:
-            self._void_open_requests(was.run_id)
         self._artifacts.update(extras.artifacts)
         self._ledger.update(changes.ledger)
         self._references.update(changes.references)
         self._outbox += ((was.tenant, message) for message in changes.outbox)
-
-    def _void_open_requests(self, run_id: str) -> None:
-        for name, row in self._approvals.items():
-            if row.run_id == run_id and row.status == ApprovalStatus.OPEN:
-                self._approvals[name] = replace(row, status=ApprovalStatus.VOID.value)
 
     # --- the run's own life ----------------------------------------------------------------
 

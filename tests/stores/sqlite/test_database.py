@@ -117,6 +117,32 @@ def test_a_reader_does_not_wait_for_a_writer(
     raw.execute("ROLLBACK")
 
 
+class Opening:
+    """A file that other processes are opening for the first time, too."""
+
+    def __init__(self, busy: int) -> None:
+        self.busy = busy
+
+    def execute(self, statement: str) -> Opening:
+        self.busy -= 1
+        if self.busy >= 0:
+            raise apsw.BusyError
+        return self
+
+    def fetchall(self) -> list[object]:
+        return []
+
+
+def test_changing_the_journals_mode_waits_for_others_that_open_the_file(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(database, "_PRAGMA_PAUSE_SECONDS", 0)
+    database._set_pragma(Opening(3), "journal_mode", "WAL")  # type: ignore[arg-type]
+
+    with pytest.raises(apsw.BusyError):
+        database._set_pragma(Opening(10_000), "journal_mode", "WAL")  # type: ignore[arg-type]
+
+
 # --- the answer of COMMIT is lost ----------------------------------------------------------
 
 
@@ -151,6 +177,24 @@ def test_a_commit_that_happened_is_answered_as_done(store: SqliteStore, run: Scr
 
     assert now(store.load("run-1")).state == run.state
     run.append(run.proposed())
+
+
+@pytest.mark.feature("F40")
+def test_a_commit_that_was_found_again_is_made_durable_before_it_counts(
+    store: SqliteStore, run: Script, path: Path, tmp_path: Path
+) -> None:
+    """The flush may have failed silently, so the pages are written and flushed again."""
+    run.create(run.asked())
+    keeper = apsw.Connection(str(path))  # Else closing the file writes everything anyway.
+    keeper.execute("SELECT count(*) FROM event").fetchall()
+    unclear(store, happens=True)
+    run.append(run.answered())
+    copy = tmp_path / "without-its-log.db"
+    copy.write_bytes(path.read_bytes())
+
+    found = apsw.Connection(str(copy)).execute("SELECT max(id) & 4294967295 FROM event")
+    assert found.fetchall() == [(4,)]
+    keeper.close()
 
 
 @pytest.mark.feature("F40")

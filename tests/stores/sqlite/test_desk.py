@@ -146,6 +146,33 @@ def test_a_snapshot_of_another_run_is_refused(
         now(store.load("run-1"))
 
 
+@pytest.mark.feature("F38", "F39")
+def test_a_log_that_was_cut_is_betrayed_by_its_snapshot(
+    run: Script, store: SqliteStore, raw: apsw.Connection
+) -> None:
+    """The row was set back too, to a head that was true once."""
+    run.create(run.asked())
+    earlier = now(store.load("run-1")).row
+    run.append(run.answered(), run.proposed(), run.requested(), run.released())
+    raw.execute("DELETE FROM event WHERE id > (1 << 32) + 3")
+    raw.execute("UPDATE run SET head_seq = 3, head_hash = ?", (earlier.head_hash,))
+    raw.execute("UPDATE run SET phase = 'running'")
+
+    with pytest.raises(BrokenRecord, match="its log was cut"):
+        now(store.load("run-1"))
+    assert any("its log was cut" in line for line in now(store.verify("run-1")))
+
+
+@pytest.mark.feature("F38")
+def test_a_cut_log_names_the_first_event_that_is_gone(
+    done: Script, store: SqliteStore, raw: apsw.Connection
+) -> None:
+    raw.execute("DELETE FROM event WHERE id >= :five", {"five": EVENT_5})
+
+    with pytest.raises(BrokenRecord, match="event 5: missing at the end"):
+        now(store.load("run-1"))
+
+
 @pytest.mark.feature("F39", "F40")
 def test_a_lost_snapshot_costs_time_and_nothing_else(
     run: Script, store: SqliteStore, raw: apsw.Connection

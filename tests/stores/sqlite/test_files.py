@@ -13,8 +13,8 @@ from tests.conformance.samples import RING, Script, now
 
 MOUNTS = r"""/dev/vda / ext4 rw 0 0
 tmpfs /tmp tmpfs rw 0 0
-server:/home /home nfs4 rw 0 0
 /dev/sdb /home/local ext4 rw 0 0
+server:/home /home nfs4 rw 0 0
 //win/share /mnt/team\040share cifs rw 0 0
 broken
 """

@@ -234,9 +234,13 @@ class SqliteDesk:
         if check_mac and not self._keyring.check(key_id, message, mac):
             known = "not authentic" if self._keyring.knows(key_id) else f"signed with {key_id}"
             raise BrokenRecord(f"run {run_id}, snapshot at {seq}: {known}", seq=seq)
+        if seq > found.row.head_seq:
+            raise BrokenRecord(
+                f"run {run_id}, snapshot at {seq}: the run's row says {found.row.head_seq} "
+                "events; its log was cut",
+                seq=seq,
+            )
         state = decode_state(body)
-        if state.seq != seq or state.run_id != run_id or seq > found.row.head_seq:
-            raise BrokenRecord(f"run {run_id}, snapshot at {seq}: of another place", seq=seq)
         return state, head_hash
 
 

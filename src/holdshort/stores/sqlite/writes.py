@@ -234,8 +234,6 @@ class Writer:
             commit.live,
         )
         _exactly_one(changed, "run")
-        if state.phase.terminal:
-            self.database.change("approvals_void", found.id)
 
     def _snapshot(self, run: int, state: RunState, head: bytes) -> None:
         body = encode_state(state)

@@ -96,10 +96,6 @@ VALUES (:request_id, :run, :tool, :status, :binding, :step, :place, :expires_at,
 UPDATE approval SET status = :status, binding = :binding, decided_by = :decided_by
  WHERE request_id = :request_id AND status = :status_before;
 
--- name: approvals_void
--- An ended run asks nobody any more.
-UPDATE approval SET status = 'void' WHERE run = :run AND status = 'open';
-
 -- name: artifact_insert
 -- Bytes by digest; the same bytes are kept once.
 INSERT INTO artifact (digest, body) VALUES (:digest, :body) ON CONFLICT (digest) DO NOTHING;
