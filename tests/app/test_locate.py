@@ -91,6 +91,17 @@ def test_an_error_in_the_users_code_is_shown_as_theirs_with_the_place(folder: Pa
     )
 
 
+def test_a_part_of_the_wrong_kind_is_shown_at_the_users_line_not_at_ours(folder: Path) -> None:
+    code = "import holdshort as hs\nloop = hs.Loop('contract.yaml', tools=[print])\n"
+    (folder / "loop.py").write_text(code)
+
+    with pytest.raises(LoopBroken, match="decorate the function") as broken:
+        locate(str(folder))
+
+    assert len(broken.value.trace) == 1
+    assert broken.value.trace[0].startswith(f"{folder}/loop.py:2 ")
+
+
 def test_code_that_exits_while_it_is_imported_is_an_error_of_that_code(folder: Path) -> None:
     (folder / "loop.py").write_text("raise SystemExit(0)\n")
 

@@ -50,6 +50,19 @@ def test_sarif_and_json_are_one_document(hs: Terminal) -> None:
     assert hs("check", "keeper", "--json").document["findings"] == []
 
 
+@pytest.mark.feature("F13")
+def test_a_run_under_a_broken_contract_is_refused_with_every_finding(hs: Terminal) -> None:
+    broken = CONTRACT.replace("maxSteps: 8", "maxSteps: twelve")
+    write_loop(hs.folder / "keeper", contract=broken)
+
+    text = hs("run", "keeper")
+    document = hs("run", "keeper", "--json")
+
+    assert (text.code, document.code) == (3, 3)
+    assert "contract.yaml:9:23: HS1103" in text.err
+    assert [finding["code"] for finding in document.document["findings"]] == ["HS1103"]
+
+
 def test_a_loop_whose_code_fails_is_not_checked(hs: Terminal) -> None:
     loop = write_loop(hs.folder / "keeper")
     (loop / "loop.py").write_text("1 / 0\n")

@@ -57,6 +57,7 @@ def test_an_error_is_a_document_too(capsys: pytest.CaptureFixture[str]) -> None:
         "message": "no run",
         "fix": "ls",
         "exit_code": 4,
+        "findings": [],
     }
 
 

@@ -28,6 +28,7 @@ CONTRACT_FILE: Final = "contract.yaml"
 LOOP_FILE: Final = "loop.py"
 ATTRIBUTE: Final = "loop"
 _FRAMES_SHOWN: Final = 3
+_OURS: Final = str(Path(__file__).parents[1])
 _DOTTED: Final = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*\Z", re.ASCII)
 
 
@@ -196,7 +197,7 @@ def _tail(error: BaseException) -> tuple[str, ...]:
     frames = [
         frame
         for frame in traceback.extract_tb(error.__traceback__)
-        if frame.filename != __file__ and "importlib" not in frame.filename
+        if not (frame.filename.startswith(_OURS) or "importlib" in frame.filename)
     ]
     return tuple(
         f"{frame.filename}:{frame.lineno} in {frame.name}: {frame.line}"

@@ -50,19 +50,20 @@ class Output:
     def error(self, error: HoldshortError, *, code: int) -> None:
         """One clear message: what, why, and the command that mends it."""
         fix = str(getattr(error, "fix", ""))
-        if self.as_json:
-            self.document(
-                {
-                    "schema": ERROR_SCHEMA,
-                    "code": error.code,
-                    "message": str(error),
-                    "fix": fix or None,
-                    "exit_code": code,
-                }
-            )
+        findings = getattr(error, "findings", ())
+        self.document(
+            {
+                "schema": ERROR_SCHEMA,
+                "code": error.code,
+                "message": str(error),
+                "fix": fix or None,
+                "exit_code": code,
+                "findings": [finding.plain() for finding in findings],
+            }
+        )
         self.note(f"holdshort: {error.code} {error}", *((f"  fix: {fix}",) if fix else ()))
         self.note(*(f"  {line}" for line in getattr(error, "trace", ())))
-        self.note(*(str(finding.text()) for finding in getattr(error, "findings", ())))
+        self.note(*(str(finding.text()) for finding in findings))
 
 
 def _write(stream: TextIO, lines: Iterable[str]) -> None:
