@@ -190,9 +190,10 @@ class Store(Artifacts, Protocol):
         ...
 
     async def events(
-        self, run_id: str, *, after: int = 0, limit: int = 1000
+        self, run_id: str, *, after: int = 0, limit: int = 1000, checked: bool = False
     ) -> Sequence[tuple[StoredEvent, Event]]:
-        """A page of the log in order, unchecked; raises `BrokenRecord` where a row is torn."""
+        """A page of the log in order; raises `BrokenRecord` where a row is torn and, with
+        `checked`, where one is missing, changed or not authentic."""
         ...
 
     async def runs(

@@ -92,7 +92,7 @@ class History:
         """Read back the end of the log, and the run's input."""
         self._input = Json(await self._text(state.input))
         after = max(state.seq - LOG_TAIL, 0)
-        page = await self._store.events(state.run_id, after=after, limit=LOG_TAIL)
+        page = await self._store.events(state.run_id, after=after, limit=LOG_TAIL, checked=True)
         for _, event in page:
             await self.saw(event)
 

@@ -20,11 +20,11 @@ _PAGE: Final = 1000
 
 
 async def whole_log(store: Store, run_id: str) -> list[ev.Event]:
-    """Every event of a run, page by page."""
+    """Every event of a run, page by page; raises `BrokenRecord` where it is not as written."""
     events: list[ev.Event] = []
     after = 0
     while True:
-        page = await store.events(run_id, after=after, limit=_PAGE)
+        page = await store.events(run_id, after=after, limit=_PAGE, checked=True)
         events += [event for _, event in page]
         if len(page) < _PAGE:
             return events

@@ -284,11 +284,18 @@ class MemoryStore:
         *,
         after: int = 0,
         limit: int = 1000,
+        checked: bool = False,
     ) -> Sequence[tuple[StoredEvent, Event]]:
-        """A page of the log in order."""
+        """A page of the log in order; with `checked`, each row must be linked and authentic."""
         run = self._runs[run_id]
         link_pending(run, self._keyring, self._random_bytes)
-        return [(row, links.decode_row(run_id, row)) for row in run.rows[after : after + limit]]
+        rows = run.rows[after : after + limit]
+        if checked and rows:
+            events = links.read_rows(
+                run_id, rows, after_seq=after, previous=rows[0].previous, keyring=self._keyring
+            )
+            return list(zip(rows, events, strict=True))
+        return [(row, links.decode_row(run_id, row)) for row in rows]
 
     async def runs(
         self,

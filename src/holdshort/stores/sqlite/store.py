@@ -145,10 +145,17 @@ class SqliteStore(SqliteDesk):
         return {base: intent_record(self._database, row) for base, row in found if row is not None}
 
     async def events(
-        self, run_id: str, *, after: int = 0, limit: int = 1000
+        self, run_id: str, *, after: int = 0, limit: int = 1000, checked: bool = False
     ) -> Sequence[tuple[StoredEvent, Event]]:
-        """A page of the log in order, unchecked; raises `BrokenRecord` where a row is torn."""
+        """A page of the log in order; raises `BrokenRecord` where a row is torn and, with
+        `checked`, where one is missing, changed or not authentic."""
         rows = self._database.read(lambda: self._page(run_id, after, limit))
+        if checked and rows:
+            first_link = rows[0].previous
+            events = read_rows(
+                run_id, rows, after_seq=after, previous=first_link, keyring=self._keyring
+            )
+            return list(zip(rows, events, strict=True))
         return [(row, decode_row(run_id, row)) for row in rows]
 
     def _page(self, run_id: str, after: int, limit: int) -> list[StoredEvent]:
