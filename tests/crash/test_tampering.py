@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from collections.abc import Callable
 
 import pytest
@@ -113,6 +115,22 @@ def test_a_changed_event_is_found_at_its_place_and_the_run_is_not_driven(
     assert ", event " in told["message"]
     assert (scene.sql("SELECT * FROM event"), scene.sql("SELECT * FROM run")) == changed
     assert len(scene.outside.requests) == SENT
+
+
+@pytest.mark.feature("F12", "F38", "F39")
+def test_a_log_that_is_changed_while_a_worker_holds_the_run_gives_no_verdict(make: Make) -> None:
+    """Evaluators read the log: a changed one is no reason to hold, nor to fail, a criterion."""
+    scene = make(loop="single", kind="KL")
+    holder = scene.begin("start", plan={"at": "after_effect", "how": "stop"})
+    assert holder.stopped()
+    CHANGES["body"](scene, 4)
+    os.kill(holder.pid, signal.SIGCONT)
+
+    told = holder.told()
+
+    assert told["error"] == "BrokenRecord", told
+    assert "event 4: changed" in told["message"]
+    assert "VerdictGiven" not in [kind for (kind,) in scene.sql("SELECT kind FROM event")]
 
 
 @pytest.mark.feature("F38", "F39")

@@ -336,10 +336,13 @@ class Performer:
     # --- evaluators --------------------------------------------------------------------------
 
     async def judge(self, state: RunState, evaluator: str) -> Performed:
-        """Run one evaluator on the criteria it stands for. A broken one holds nothing."""
+        """Run one evaluator on the criteria it stands for. A broken one holds nothing.
+
+        A record that cannot be read is no verdict: `BrokenRecord` ends the drive.
+        """
         verdict, error = Verdict(held=False), "the evaluator did not answer in time"
+        context = await judging.context(self._host, state, evaluator)
         try:
-            context = await judging.context(self._host, state, evaluator)
             with self._host.clock.move_on_after(_JUDGE_TIMEOUT_MS) as scope:
                 self._scopes[evaluator] = scope
                 verdict = await self._host.evaluators[evaluator].judge(context)
