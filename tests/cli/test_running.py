@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from pathlib import Path
 
@@ -140,6 +141,40 @@ def test_ctrl_c_finishes_what_is_in_flight_and_leaves_the_run_resumable(hs: Term
     assert f"holdshort resume {run_id}" in err
     assert hs("show", run_id, "--json").document["phase"] == "running"
     resumed = hs("resume", run_id, "--json")
+    assert resumed.code == 0
+    assert effects(resumed.document["workspace"]) == 1
+
+
+@pytest.mark.feature("F25", "F31")
+def test_a_second_ctrl_c_leaves_a_tool_that_does_not_return_and_resume_finds_out(
+    hs: Terminal,
+) -> None:
+    loop = write_loop(hs.folder / "keeper")
+    reached = hs.folder / "reached"
+    os.mkfifo(reached)
+    code = (loop / "loop.py").read_text()
+    stuck = code.replace(
+        '    (ctx.workspace / "note.txt").write_text(text)\n',
+        '    (ctx.workspace / "note.txt").write_text(text)\n'
+        '    if not (ctx.workspace / "stuck").exists():\n'
+        '        (ctx.workspace / "stuck").touch()\n'
+        f"        open({str(reached)!r}, 'w').close()\n"
+        "        threading.Event().wait()\n",
+    )
+    (loop / "loop.py").write_text(stuck.replace("import hashlib\n", "import threading\n"))
+    with hs.start("run", "keeper") as process:
+        run_id = run_id_of(process)
+        reached.read_text()  # returns once the tool has written
+        process.send_signal(signal.SIGINT)
+        assert process.stderr is not None
+        assert "again to stop at once" in process.stderr.readline()
+        process.send_signal(signal.SIGINT)
+        err = process.stderr.read()
+
+    resumed = hs("resume", run_id, "--json")
+
+    assert process.returncode == 130
+    assert f"holdshort resume {run_id}" in err
     assert resumed.code == 0
     assert effects(resumed.document["workspace"]) == 1
 

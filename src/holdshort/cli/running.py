@@ -102,13 +102,12 @@ async def _follow(session: Session, drive: Drive) -> int:
         if line is not None:
             session.out.progress(line)
 
-    with app.draining_on_signals(drive.drain, session.out.note):
+    resume = f"holdshort resume {drive.run_id}"
+    with app.draining_on_signals(drive.drain, session.out.note, resume=resume):
         result = await drive.go(watch=watch, note=session.out.note)
     _conclude(session, result)
     if drive.interrupted and not result.phase.terminal:
-        session.out.note(
-            "interrupted; nothing is lost", f"  go on with: holdshort resume {result.run_id}"
-        )
+        session.out.note("interrupted; nothing is lost", f"  go on with: {resume}")
         return exits.INTERRUPTED
     return exits.of_run(result.phase, result.stop_reason)
 
