@@ -35,8 +35,12 @@ def _refused(state: RunState, event: ev.ProposalRefused) -> Changes:
     """A refused proposal keeps its place in the batch, closed; it has no fingerprint."""
     if event.index < len(state.actions):
         was = state.actions[event.index]
-        action = changed(was, status=ActionStatus.CLOSED, refused=event.code)
-        return {"actions": put(state, action)}
+        action = changed(
+            was, status=ActionStatus.CLOSED, refused=event.code, cost_reserved=NO_COST
+        )
+        changes: Changes = {"actions": put(state, action)}
+        spend_reserved(state, (was,), changes)  # of a preparation that was made in vain
+        return changes
     action = Action(
         index=event.index,
         tool=event.tool,
