@@ -6,31 +6,28 @@ from holdshort.app import problems
 from holdshort.cli import exits
 from holdshort.kernel import errors
 from holdshort.kernel.errors import HoldshortError
-from holdshort.kernel.state import Phase, StopReason
+from holdshort.kernel.state import StopReason
 
 
 @pytest.mark.feature("F3", "F61")
 @pytest.mark.parametrize(
-    ("phase", "reason", "code"),
+    ("reason", "code"),
     [
-        (Phase.SUCCEEDED, StopReason.COMPLETED, 0),
-        (Phase.FAILED, StopReason.NO_PROGRESS, 10),
-        (Phase.FAILED, StopReason.BUDGET_EXCEEDED, 11),
-        (Phase.FAILED, StopReason.BLOCKED, 12),
-        (Phase.FAILED, StopReason.FAILED, 13),
-        (Phase.CANCELLED, StopReason.CANCELLED, 14),
-        (Phase.WAITING_HUMAN, None, 20),
-        (Phase.RUNNING, None, 20),
+        (StopReason.COMPLETED, 0),
+        (StopReason.NO_PROGRESS, 10),
+        (StopReason.BUDGET_EXCEEDED, 11),
+        (StopReason.BLOCKED, 12),
+        (StopReason.FAILED, 13),
+        (StopReason.CANCELLED, 14),
+        (None, 20),
     ],
 )
-def test_each_stop_reason_has_its_exit_code(
-    phase: Phase, reason: StopReason | None, code: int
-) -> None:
-    assert exits.of_run(phase, reason) == code
+def test_each_stop_reason_has_its_exit_code(reason: StopReason | None, code: int) -> None:
+    assert exits.of_run(reason) == code
 
 
 def test_every_stop_reason_has_a_code_of_its_own() -> None:
-    codes = {exits.of_run(Phase.FAILED, reason) for reason in StopReason}
+    codes = {exits.of_run(reason) for reason in StopReason}
 
     assert len(codes) == len(StopReason)
 

@@ -136,6 +136,26 @@ def test_verify_finds_a_changed_record_and_names_its_position(hs: Terminal, done
     assert document.document["findings"]
 
 
+@pytest.mark.feature("F39")
+def test_without_the_key_the_chain_is_checked_and_no_new_key_is_made(
+    hs: Terminal, done: str
+) -> None:
+    key = hs.folder / "config" / "holdshort" / "key"
+    key.rename(hs.folder / "kept-elsewhere")
+
+    checked = hs("verify", done)
+    required = hs("verify", done, "--require-key", "--json")
+    written = hs("cancel", done)
+
+    assert checked.code == 0
+    assert "the record is whole and unchanged" in checked.out
+    assert "authenticity was not checked" in checked.out
+    assert required.code == 1
+    assert required.document["authenticity_checked"] is False
+    assert written.code == 5
+    assert not key.exists()
+
+
 def test_a_store_that_is_none_is_said_to_be_damaged(hs: Terminal) -> None:
     hs.records.mkdir()
     (hs.records / "runs.db").write_bytes(b"this is not a database at all" * 100)

@@ -17,6 +17,7 @@ from holdshort.app.why import unkill_command
 from holdshort.kernel.observations import Cancelled
 from holdshort.kernel.state import Phase, RunState
 from holdshort.ports.store import RunRow
+from holdshort.stores.chain import is_note
 
 VERIFY_SCHEMA: Final = "holdshort/verify/v1"
 _RUNS_MAX: Final = 10_000
@@ -139,22 +140,20 @@ class Verification:
 async def verify(office: Office, run_id: str, *, require_key: bool) -> Verification:
     """Check chain, codes and artifacts of one run."""
     try:
-        faults = list(await office.store.verify(run_id, require_key=require_key))
+        found = await office.store.verify(run_id, require_key=require_key)
     except KeyError as error:
         raise no_run(office, run_id) from error
-    authenticated = office.has_key
+    faults = [fault for fault in found if not is_note(fault)]
+    notes = [fault for fault in found if is_note(fault)]
+    authenticated = office.has_key and not notes
     document: dict[str, object] = {
         "schema": VERIFY_SCHEMA,
         "run_id": run_id,
         "whole": not faults,
         "authenticity_checked": authenticated,
         "findings": faults,
+        "notes": notes,
     }
-    lines = [*faults]
-    if not faults:
-        lines.append(f"run {run_id}: the record is whole and unchanged")
-    if not authenticated:
-        lines.append("authenticity was not checked: there is no key here")
-    return Verification(
-        faults=faults, authenticated=authenticated, document=document, lines=tuple(lines)
-    )
+    whole = () if faults else (f"run {run_id}: the record is whole and unchanged",)
+    lines = (*faults, *whole, *notes)
+    return Verification(faults=faults, authenticated=authenticated, document=document, lines=lines)

@@ -50,7 +50,7 @@ def open_office(url: str, *, existing: bool) -> Office:
 
     if existing:
         require_existing(url)
-    keyring = load_keyring()
+    keyring = load_keyring(make=not existing)  # a lost key is not replaced in silence
     clock = SystemClock()
     return Office(
         store=open_store(url, clock=clock, keyring=keyring),

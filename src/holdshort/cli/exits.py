@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from holdshort.kernel.errors import HoldshortError
-from holdshort.kernel.state import Phase, StopReason
+from holdshort.kernel.state import StopReason
 
 OK: Final = 0
 FINDINGS: Final = 1
@@ -35,11 +35,9 @@ _BY_FAMILY: Final[Mapping[str, int]] = {
 }
 
 
-def of_run(phase: Phase, reason: StopReason | None) -> int:
+def of_run(reason: StopReason | None) -> int:
     """The code of `run` and `resume`: the stop reason, or that somebody else must act."""
-    if not phase.terminal or reason is None:
-        return WAITING
-    return _BY_REASON[reason]
+    return WAITING if reason is None else _BY_REASON[reason]
 
 
 def of_error(error: HoldshortError) -> int:

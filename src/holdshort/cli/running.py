@@ -109,7 +109,7 @@ async def _follow(session: Session, drive: Drive) -> int:
     if drive.interrupted and not result.phase.terminal:
         session.out.note("interrupted; nothing is lost", f"  go on with: {resume}")
         return exits.INTERRUPTED
-    return exits.of_run(result.phase, result.stop_reason)
+    return exits.of_run(result.stop_reason)
 
 
 def _conclude(session: Session, result: Result) -> None:
