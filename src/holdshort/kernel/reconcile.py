@@ -133,7 +133,9 @@ def _may_resend(contract: Contract, state: RunState, action: Action, now_ms: int
         return False
     if now_ms >= budgets.deadline_of(contract, state, now_ms):
         return False
-    if terms.receiver.keyed and now_ms >= key_trusted_until(terms, action):
+    # A resend that is still under way when the key is forgotten would be a second effect.
+    lands_until = now_ms + terms.timeout_ms
+    if terms.receiver.keyed and lands_until >= key_trusted_until(terms, action):
         return False
     return budgets.dispatch_exceeds(contract, state, [action]) is None
 
