@@ -140,3 +140,27 @@ def test_a_back_off_longer_than_the_lease_gives_the_run_back_with_a_wake_up(make
 
     assert driven.state.phase is Phase.SUCCEEDED
     assert driven.state.usage.tool_calls == 2
+
+
+@pytest.mark.feature("F20")
+def test_large_arguments_are_an_artifact_and_are_sent_whole(make: Make) -> None:
+    got: list[int] = []
+
+    @hs.tool(side_effect="write", idempotency="run", approval=True)
+    async def store(ctx: hs.ToolContext, text: str) -> int:
+        """Keep a long text."""
+        got.append(len(text))
+        return len(text)
+
+    world = make([store], [hs.call("store", text="x" * 50_000), hs.done()])
+
+    async def work() -> Any:
+        await world.run()
+        await world.decide("approve")
+        return await drive(world.host(owner="w2"), "run-1")
+
+    driven = virtual(world, work)
+
+    assert driven.state.phase is Phase.SUCCEEDED
+    assert got == [50_000]
+    assert world.told(ev.ActionProposed)[0].arguments.json is None

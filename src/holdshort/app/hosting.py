@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import anyio
+
 from holdshort.adapters.tracing.jsonl import JsonLinesTracer
 from holdshort.app.loop import Bound
 from holdshort.app.office import Office
@@ -70,11 +72,18 @@ async def _drive(host: Host, run_id: str, replaces: str | None) -> Driven:
     """Drive; a back-off too long to hold the lease for is waited out without it."""
     driven = await drive(host, run_id, replaces=replaces)
     while isinstance(driven.command, Sleep) and not driven.interrupted:
-        await host.clock.sleep_ms(driven.command.until - host.store.now())
+        await _sleep_until(host, driven.command.until)
         if host.draining.wanted:
             return replace(driven, interrupted=True)
         driven = await drive(host, run_id)
     return driven
+
+
+async def _sleep_until(host: Host, until: int) -> None:
+    """Wait for the time, or for the wish to stop."""
+    wish = anyio.Event()
+    with host.draining.told(wish.set), host.clock.move_on_after(until - host.store.now()):
+        await wish.wait()
 
 
 @contextmanager

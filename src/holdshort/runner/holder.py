@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import cast
 
 from holdshort.kernel import observations as obs
-from holdshort.kernel.canonical import Json
+from holdshort.kernel.canonical import Body, Json
 from holdshort.kernel.commands import Command, Finish, Park, Sleep, WriteManifest
 from holdshort.kernel.commits import LeaseMove, commit_for
 from holdshort.kernel.decide import decide
@@ -186,6 +186,7 @@ class Holder:
         staged: tuple[StagedWrite, ...] = ()
         for answer in answers:
             artifacts.update(answer.artifacts)
+            artifacts.update(_large_arguments(answer.seen))
             staged += answer.staged
         wake_at = waiting_for = None
         if isinstance(command, Park):
@@ -216,6 +217,21 @@ class Holder:
             # Only a staged write can refuse an observation: it was not applied.
             return [_refused(facts.state, staged), *_unstaged(answers, str(staged))]
         return [refused]
+
+
+def _large_arguments(seen: obs.Observation) -> dict[str, bytes]:
+    """Arguments that an event names by digest instead of holding them."""
+    if isinstance(seen, obs.AgentProposed):
+        calls = seen.calls
+    elif isinstance(seen, obs.Decided) and seen.modified is not None:
+        calls = (seen.modified,)
+    else:
+        return {}
+    return {
+        call.arguments.digest: call.arguments.text.encode()
+        for call in calls
+        if call.arguments is not None and Body.of(call.arguments).json is None
+    }
 
 
 def _reason(command: Command | None) -> str:

@@ -24,6 +24,8 @@ class Mailbox:
 
     def taken(self) -> list[Performed]:
         """Everything that waits, in order; does not wait itself."""
+        if not self._waiting:
+            return []
         found = list(self._waiting)
         self._waiting.clear()
         self._arrived = anyio.Event()
