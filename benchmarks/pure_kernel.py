@@ -5,8 +5,6 @@ from __future__ import annotations
 import time
 from decimal import Decimal
 
-from holdshort.kernel.observe import observe
-
 from bare_loop import tool
 from holdshort.kernel import observations as seen
 from holdshort.kernel.canonical import Body, Json
@@ -24,6 +22,7 @@ from holdshort.kernel.decide import decide
 from holdshort.kernel.effects import IntentScope, Receiver, ScopeKind, SideEffect, intent_base
 from holdshort.kernel.events import Event, RunStarted
 from holdshort.kernel.evolve import fold
+from holdshort.kernel.observe import observe
 from holdshort.kernel.retries import ErrorClass
 from holdshort.kernel.state import RunState
 

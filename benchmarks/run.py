@@ -16,10 +16,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import governed
-
 import bare_loop
 import flushes
+import governed
 import measure
 import page
 import pure_kernel

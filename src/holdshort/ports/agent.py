@@ -88,13 +88,19 @@ class AgentPort(Protocol):
     each decision; `cost_usd` is the worst case of one decision."""
 
     @property
-    def version(self) -> str: ...
+    def version(self) -> str:
+        """The version of the prompt, or of whatever decides."""
+        ...
 
     @property
-    def spends_tokens(self) -> bool: ...
+    def spends_tokens(self) -> bool:
+        """Whether a decision costs tokens, so that some are reserved before it."""
+        ...
 
     @property
-    def cost_usd(self) -> Decimal: ...
+    def cost_usd(self) -> Decimal:
+        """The worst case of one decision, in US dollars."""
+        ...
 
     async def propose(self, view: View) -> Proposal:
         """The next proposal. Failures are `ToolError` with a class."""

@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import Protocol
 
 from holdshort.kernel.state import Usage
-from holdshort.ports.agent import SeenObservation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ActionRecord:
-    """One settled action of the run, as the log tells it. `outcome`: succeeded, failed, replayed."""
+    """One settled action of the run, as the log tells it.
+
+    `outcome`: succeeded, failed, replayed.
+    """
 
     step: int
     index: int
@@ -52,11 +54,17 @@ class Verdict:
 
 
 class EvaluatorPort(Protocol):
-    @property
-    def name(self) -> str: ...
+    """Judges the outside state; the agent's words are no evidence."""
 
     @property
-    def version(self) -> str: ...
+    def name(self) -> str:
+        """What criteria call it."""
+        ...
+
+    @property
+    def version(self) -> str:
+        """Changes when it judges differently."""
+        ...
 
     async def judge(self, context: EvalContext) -> Verdict:
         """Look at the outside state and judge. Any exception counts as not held."""

@@ -183,9 +183,7 @@ class Store(Artifacts, Protocol):
         """Make the cancel request durable (the first one stays) and return the row after it."""
         ...
 
-    async def intents(
-        self, tenant: str, bases: Sequence[str]
-    ) -> Mapping[str, IntentRecord]:
+    async def intents(self, tenant: str, bases: Sequence[str]) -> Mapping[str, IntentRecord]:
         """The newest version under each base that has one."""
         ...
 

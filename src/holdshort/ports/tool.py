@@ -95,8 +95,6 @@ class ToolPort(Protocol):
         """Do it, at most once. Cancelling the awaiting task must stop an interruptible tool."""
         ...
 
-    async def look_up(
-        self, context: ToolContext, arguments: Mapping[str, object]
-    ) -> LookUpAnswer:
+    async def look_up(self, context: ToolContext, arguments: Mapping[str, object]) -> LookUpAnswer:
         """What became of the intent `context.key`; with `context.seal`, seal it first."""
         ...
