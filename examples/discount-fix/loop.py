@@ -34,6 +34,7 @@ TEST_FILE = "tests/test_discount.py"
 EFFECTS_FILE = "effects.log"
 WRONG = '"vip": Decimal("0.10")'
 RIGHT = '"vip": Decimal("0.15")'
+AGENT_VERSION = "1"  # change it whenever the agent would propose something else
 
 # The project as it is before any run: what "targeted" is measured against.
 ORIGINAL: dict[str, str] = json.loads((HERE / "original.json").read_text())
@@ -306,14 +307,23 @@ EVALUATORS = [
 # --- agents --------------------------------------------------------------------------------
 
 
-def fix(view: hs.View) -> hs.ToolCall:
-    """The patch that the specification asks for."""
-    return patch(view, lambda source: source.replace(WRONG, RIGHT))
+def mend(**more: int) -> hs.FunctionAgent:
+    """The article's own policy: what has not been observed yet comes next; then stop.
 
+    It looks at what was observed and not at the step, so it goes on rightly after a crash, a
+    rejection, or a patch that was withdrawn because the agent has changed.
+    """
 
-def patch_slowly(view: hs.View) -> hs.ToolCall:
-    """The same patch, with an answer that comes after the tool's time is over."""
-    return patch(view, lambda source: source.replace(WRONG, RIGHT), hold_seconds=120)
+    def next_action(view: hs.View) -> hs.ToolCall | hs.Done:
+        if not view.results("read_spec"):
+            return hs.call("read_spec")
+        if not view.results("apply_patch"):
+            return patch(view, lambda source: source.replace(WRONG, RIGHT), **more)
+        if not view.results("run_eval"):
+            return hs.call("run_eval")
+        return hs.done("VIP customers get 15 %, the suite passes")
+
+    return hs.FunctionAgent(next_action, version=AGENT_VERSION)
 
 
 def patch(view: hs.View, change: Callable[[str], str], **more: int) -> hs.ToolCall:
@@ -339,17 +349,8 @@ def spend(view: hs.View) -> hs.ToolCall:
 
 CHEAT = discount_diff.make(TEST_FILE, "import unittest\n", "")
 
-fixer = hs.ScriptedAgent(
-    [
-        hs.call("read_spec"),
-        fix,
-        hs.call("run_eval"),
-        hs.done("VIP customers get 15 %, the suite passes"),
-    ]
-)
-slowpoke = hs.ScriptedAgent(
-    [hs.call("read_spec"), patch_slowly, hs.call("run_eval"), hs.done("done at last")]
-)
+fixer = mend()
+slowpoke = mend(hold_seconds=120)  # its answer comes after the tool's time is over
 narrator = hs.ScriptedAgent([hs.done("The discount rule is fixed and all tests pass.")])
 looper = hs.ScriptedAgent([hs.call("read_spec")])
 spender = hs.FunctionAgent(spend)

@@ -6,6 +6,7 @@ import asyncio
 import threading
 from functools import partial
 
+import anyio
 import pytest
 
 from holdshort.adapters.calling import call_user
@@ -53,11 +54,12 @@ def test_a_plain_function_does_not_hold_up_the_event_loop() -> None:
 
 @pytest.mark.feature("F31")
 def test_an_interruptible_thread_is_abandoned_on_cancel() -> None:
-    entered, release = threading.Event(), threading.Event()
+    entered, release, finished = threading.Event(), threading.Event(), threading.Event()
 
     def blocks() -> None:
         entered.set()
         release.wait(10)
+        finished.set()
 
     async def cut() -> bool:
         task = asyncio.create_task(call_user(blocks, interruptible=True))
@@ -65,8 +67,42 @@ def test_an_interruptible_thread_is_abandoned_on_cancel() -> None:
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        still_blocked = not release.is_set()
-        release.set()
-        return still_blocked
+        return finished.is_set()
 
-    assert asyncio.run(cut())
+    finished_first = asyncio.run(cut())
+    release.set()
+
+    assert not finished_first
+
+
+@pytest.mark.feature("F31")
+def test_any_other_thread_is_waited_for_although_the_caller_is_cancelled() -> None:
+    entered, release, finished = threading.Event(), threading.Event(), threading.Event()
+
+    def blocks() -> None:
+        entered.set()
+        release.wait(10)
+        finished.set()
+
+    left = threading.Event()
+
+    async def asked() -> None:
+        try:
+            await call_user(blocks, interruptible=False)
+        finally:
+            left.set()
+
+    async def cut() -> bool:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(asked)
+            await asyncio.to_thread(entered.wait, 10)
+            tasks.cancel_scope.cancel()
+            with anyio.CancelScope(shield=True):
+                for _ in range(20):  # turns of the loop, enough for a cancel to arrive
+                    await asyncio.sleep(0)
+            gave_up = left.is_set()
+            release.set()
+        return gave_up
+
+    assert not asyncio.run(cut())
+    assert finished.is_set()

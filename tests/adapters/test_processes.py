@@ -45,7 +45,17 @@ def test_the_running_interpreter_is_used_and_its_end_reported(tmp_path: Path) ->
 
 
 def test_a_command_has_no_input_and_a_session_of_its_own(tmp_path: Path) -> None:
-    finished = ran("import os, sys; print(sys.stdin.read() == '', os.getsid(0))", tmp_path)
+    read, write = os.pipe()
+    os.write(write, b"what a person types")
+    os.close(write)
+    kept = os.dup(0)
+    os.dup2(read, 0)
+    try:
+        finished = ran("import os, sys; print(sys.stdin.read() == '', os.getsid(0))", tmp_path)
+    finally:
+        os.dup2(kept, 0)
+        os.close(kept)
+        os.close(read)
 
     assert finished.output.split()[0] == "True"
     assert int(finished.output.split()[1]) != os.getsid(0)

@@ -7,7 +7,9 @@ import json
 import shutil
 import subprocess
 import sys
+import threading
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -327,6 +329,10 @@ def test_weakened_tests_do_not_deceive_the_graders(loop: Loop, workspace: Path) 
     assert not judged(loop, "discount_policy_passes", workspace).held
     assert targeted.evidence == {"changed": ["shop/extra.py", "tests/test_discount.py"]}
 
+    call(loop, workspace, "apply_patch", patch_of(loop, workspace))
+    assert not judged(loop, "targeted_patch_only", workspace).held
+    assert judged(loop, "regression_suite_passes", workspace).held
+
 
 @pytest.mark.feature("F15")
 @pytest.mark.parametrize(
@@ -384,3 +390,28 @@ def test_effects_can_be_counted_in_a_file_of_ones_own(
 
     assert len((tmp_path / "count").read_text().splitlines()) == 1
     assert effects(workspace) == []
+
+
+@pytest.mark.feature("F27")
+def test_of_two_patches_of_the_same_file_at_once_only_one_lands(
+    loop: Loop, workspace: Path
+) -> None:
+    tool = tool_of(loop, "apply_patch")
+    first = patch_of(loop, workspace)
+    second = first | {"diff": first["diff"].replace('"0.15"', '"0.16"')}
+    together = threading.Barrier(2)
+
+    def send(arguments: dict[str, Any]) -> bool:
+        together.wait(10)
+        try:
+            asyncio.run(tool.call(context(workspace), arguments))
+        except ToolError as error:
+            assert error.error is ErrorClass.VALIDATION_ERROR
+            return False
+        return True
+
+    with ThreadPoolExecutor(2) as threads:
+        landed = list(threads.map(send, [first, second]))
+
+    assert sorted(landed) == [False, True]
+    assert len(effects(workspace)) == 1

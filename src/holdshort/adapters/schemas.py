@@ -90,9 +90,7 @@ def jsonable(value: object) -> object:
     if value is None or type(value) in (str, int, bool):
         return value
     try:
-        return pydantic_core.to_jsonable_python(
-            value, inf_nan_mode="constants", bytes_mode="base64"
-        )
+        return pydantic_core.to_jsonable_python(value, bytes_mode="base64")
     except pydantic_core.PydanticSerializationError as error:
         return Unreadable(unreadable=type(value).__qualname__, why=str(error))
 

@@ -46,7 +46,7 @@ class ScriptedAgent:
     async def propose(self, view: View) -> Proposal:
         """The entry of this step."""
         # Steps are counted from 1: the first decision is step 1.
-        position = min(max(view.step, 1), len(self._script)) - 1
+        position = min(view.step, len(self._script)) - 1
         entry = self._script[position]
         if callable(entry):
             return proposal_of(await call_user(entry, view, interruptible=True))

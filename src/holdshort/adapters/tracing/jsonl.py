@@ -1,4 +1,4 @@
-"""Traces as JSON lines: one line for each event, with the fields that the contract names."""
+"""Traces as JSON lines: one line for each thing that ended, with the contract's fields."""
 
 from __future__ import annotations
 
@@ -13,9 +13,11 @@ from typing import Final, TextIO
 from holdshort.contract.fields import TRACE_FIELDS
 from holdshort.kernel import events as ev
 from holdshort.kernel.canonical import decimal_text
-from holdshort.kernel.state import Action, RunState
+from holdshort.kernel.state import Action, Phase, RunState
 
 _OPEN_MAX: Final = 10_000
+_MOVING: Final = (Phase.RUNNING, Phase.VERIFYING)
+_encode: Final = json.JSONEncoder(separators=(",", ":")).encode
 _NAME_MAX: Final = 100
 
 _STARTS: Final[Mapping[type[ev.Event], str]] = {
@@ -48,12 +50,21 @@ _ENDS: Final[Mapping[type[ev.Event], str]] = {
     ev.EvaluationLost: "evaluation",
     ev.QuestionAnswered: "question",
 }
+_SILENT: Final = frozenset(
+    {*_STARTS, ev.ActionProposed, ev.LeaseAcquired, ev.DoneClaimed} - {ev.RunStarted}
+)
+"""Beginnings: the line of what ends them tells of both. The log has every event."""
+
 _NAMES: Final = ("request_id", "question_id", "evaluator", "index")
 """What tells several open spans of one kind apart; the first that an event has."""
 
 
 class JsonLinesTracer:
     """Writes one JSON object a line: exactly `fields`, in their order, null where nothing applies.
+
+    A line tells of a decision, a call, an evaluation or an approval that ended, or of something
+    that changed the run's course. Lines are flushed when the run stops moving, and on `close`:
+    the log, not the trace, is the record.
 
     `action` is the event's name, `state` the phase after it. `latencyMs` is the time since the
     beginning of what the event ends (dispatch to outcome, question to answer), on the run's
@@ -76,10 +87,14 @@ class JsonLinesTracer:
 
     def saw(self, state: RunState, event: ev.Event) -> None:
         """Write the event's line."""
-        moment = _Moment(state, event, self._latency(state, event))
+        latency = self._latency(state, event)
+        if type(event) in _SILENT:
+            return
+        moment = _Moment(state, event, latency)
         line = {name: _VALUES[name](moment) for name in self._fields}
-        self._stream.write(json.dumps(line, separators=(",", ":")) + "\n")
-        self._stream.flush()
+        self._stream.write(_encode(line) + "\n")
+        if state.phase not in _MOVING:
+            self._stream.flush()
 
     def close(self) -> None:
         """Close the file, if this tracer opened one."""
