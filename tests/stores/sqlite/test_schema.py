@@ -96,7 +96,7 @@ def test_a_migration_that_fails_changes_nothing(
     both = (*load_migrations("sqlite"), Migration(2, "0002_broken.sql", broken, "c2"))
     monkeypatch.setattr(schema, "load_migrations", lambda dialect: both)
 
-    with pytest.raises(apsw.SQLError, match="already exists"):
+    with pytest.raises(StoreUnreadable, match="already exists"):
         SqliteStore(path, clock=clock, keyring=RING)
 
     assert raw.pragma("user_version") == 1

@@ -53,6 +53,8 @@ _UNREADABLE: Final = (
     apsw.ReadOnlyError,
     apsw.FullError,
     apsw.IOError,
+    apsw.SQLError,  # A damaged schema: our statements fit the one that `migrate` made.
+    UnicodeDecodeError,  # A damaged text.
 )
 
 

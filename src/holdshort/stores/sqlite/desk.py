@@ -29,8 +29,11 @@ from holdshort.stores.keys import KeyRing
 from holdshort.stores.sqlite.database import Database
 from holdshort.stores.sqlite.files import prepare_file
 from holdshort.stores.sqlite.rows import (
+    SNAPSHOT_TYPES,
     StoredRun,
+    check_types,
     first,
+    money,
     pack,
     row_fault,
     stored_event,
@@ -153,13 +156,16 @@ class SqliteDesk:
         cost = self._database.read(lambda: first(self._database.row("pool_cost", root_run_id)))
         if cost is None:
             raise KeyError(root_run_id)
-        return Decimal(cost)
+        return money(cost)
 
     # --- verification ----------------------------------------------------------------------
 
     async def verify(self, run_id: str, *, require_key: bool = False) -> Sequence[str]:
         """Every fault of the chain with its position; empty when it is whole."""
-        return self._database.read(lambda: self._faults(run_id, require_key=require_key))
+        try:
+            return self._database.read(lambda: self._faults(run_id, require_key=require_key))
+        except BrokenRecord as torn:
+            return [str(torn)]
 
     def _faults(self, run_id: str, *, require_key: bool) -> list[str]:
         found = self._found(run_id)
@@ -227,6 +233,7 @@ class SqliteDesk:
         row = self._database.row("snapshot_of", found.id)
         if row is None:
             return None
+        check_types(row, SNAPSHOT_TYPES, f"run {found.row.run_id}, snapshot")
         seq, head_hash, body, raw_id, mac = row
         key_id = raw_id.hex()
         run_id = found.row.run_id

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import Any, Final, NamedTuple
 
 from holdshort.kernel.canonical import Json
@@ -23,6 +23,9 @@ RESULTS: Final = (OutcomeSucceeded, OutcomeReconciled)
 """The events that hold the result of an intent."""
 
 _KEY_LENGTH: Final = len(_KEY) + 40
+_STATUSES: Final = frozenset(status.value for status in IntentStatus)
+_TEXT: Final = (str, type(None))
+_NUMBER: Final = (int, type(None))
 
 
 def pack(digest: str) -> bytes | str:
@@ -70,8 +73,17 @@ class Locked(NamedTuple):
 
 def locked(row: Any) -> Locked:
     """The row of `run_under_lock`."""
-    pool = PoolRow._make((*row[15:18], Decimal(row[18]), *row[19:22], Decimal(row[22])))
+    used, limit = money(row[18]), money(row[22])
+    pool = PoolRow._make((*row[15:18], used, *row[19:22], limit))
     return Locked(Standing._make(row[:13]), row[13], row[14], pool, row[23])
+
+
+def money(stored: object) -> Decimal:
+    """An amount; raises `BrokenRecord` when damage made it none."""
+    try:
+        return Decimal(str(stored))
+    except InvalidOperation:
+        raise BrokenRecord(f"the pool's cost is torn: {stored!r} is no amount") from None
 
 
 class StoredRun(NamedTuple):
@@ -84,7 +96,9 @@ class StoredRun(NamedTuple):
 
 
 def stored_run(row: Any, clock: Clock) -> StoredRun:
-    """The row of `run_by_id` or `runs`."""
+    """The row of `run_by_id` or `runs`; raises `BrokenRecord` when a damaged page gives a column
+    another type."""
+    check_types(row, _RUN_TYPES, "a run's row")
     standing = Standing(
         run_id=row[0],
         tenant=row[1],
@@ -125,6 +139,27 @@ def stored_run(row: Any, clock: Clock) -> StoredRun:
     return StoredRun(shown, standing, row[23], row[24])
 
 
+_EVENT_TYPES: Final = (int, int, str, bytes, bytes, bytes, bytes, bytes)
+SNAPSHOT_TYPES: Final = (int, bytes, bytes, bytes, bytes)
+_RUN_TYPES: Final = (
+    *(str, str, str, str, str, str, str),  # run_id to phase
+    *(_TEXT, int, _TEXT, _TEXT, int, int, bytes),  # stop_reason to head_hash
+    *(_TEXT, _TEXT, _NUMBER, _NUMBER, _TEXT),  # cancel_by to waiting_for
+    *(int, _NUMBER, int, (bytes, str), int, int),  # started_at to id
+)
+
+
+def check_types(row: Any, types: tuple[Any, ...], what: str) -> None:
+    """Raises `BrokenRecord`: the schema is strict, so only damage can put a value of another type
+    into a row."""
+    for position, (value, wanted) in enumerate(zip(row, types, strict=True)):
+        if not isinstance(value, wanted):
+            raise BrokenRecord(
+                f"{what}: torn: column {position} holds {type(value).__name__}; restore the store "
+                "from a copy"
+            )
+
+
 def row_fault(found: StoredRun, state: RunState, stop_reason: str | None) -> str:
     """Where the run's row says something else than its log; empty when they agree."""
     row = found.row
@@ -145,7 +180,9 @@ def row_fault(found: StoredRun, state: RunState, stop_reason: str | None) -> str
 
 
 def stored_event(row: Any, previous: bytes) -> StoredEvent:
-    """A row of the log; `previous` is the hash of the row before it."""
+    """A row of the log; `previous` is the hash of the row before it. Raises `BrokenRecord` when a
+    damaged page gives a column another type."""
+    check_types(row, _EVENT_TYPES, f"event {row[0]}")
     return StoredEvent(
         seq=row[0],
         epoch=row[1],
@@ -161,6 +198,8 @@ def stored_event(row: Any, previous: bytes) -> StoredEvent:
 
 def intent_record(database: Database, row: Row) -> IntentRecord:
     """A row of `intent_now` or `intent_newest`, with its result."""
+    if row[3] not in _STATUSES:
+        raise BrokenRecord(f"run {row[4]}: an intent is torn: {row[3]!r} is no status")
     result, result_ref = _result(database, row)
     return IntentRecord(
         base=unpack(row[0]),
