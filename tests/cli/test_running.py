@@ -317,5 +317,5 @@ def test_a_run_leaves_a_trace_with_the_contracts_fields(hs: Terminal) -> None:
     lines = (hs.records / "traces" / f"{done['run_id']}.jsonl").read_text().splitlines()
 
     assert (
-        f'{{"runId":"{done["run_id"]}","action":"ActionAuthorised","tool":"write_note"}}' in lines
+        f'{{"runId":"{done["run_id"]}","action":"OutcomeSucceeded","tool":"write_note"}}' in lines
     )

@@ -16,10 +16,10 @@ from holdshort.ports.agent import SeenObservation, View
 from holdshort.ports.store import Store
 from holdshort.ports.tool import ToolPort
 
-WINDOW: Final = 100
+WINDOW: Final = 50
 """Observations an agent sees; older ones stay in the log."""
 
-LOG_TAIL: Final = 800
+LOG_TAIL: Final = 320
 """Events read back on take-over to fill the window."""
 
 

@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 
 import anyio
+import anyio.lowlevel
 from anyio.abc import TaskGroup
 
 from holdshort.kernel import observations as obs
@@ -38,6 +39,7 @@ from holdshort.runner.perform import Performer
 from holdshort.runner.performed import Performed
 from holdshort.runner.redact import Redactor
 
+_YIELD_EVERY_MS = 10
 Work = Callable[[], Awaitable[Performed]]
 
 
@@ -80,6 +82,7 @@ class _Loop:
         self._history = History(host.contract, host.tools, host.store)
         self._performer = Performer(host, Redactor(host.secrets))
         self._running = 0
+        self._yielded_at = 0
         self._mailbox = Mailbox()
 
     async def run(self) -> Driven:
@@ -129,6 +132,11 @@ class _Loop:
         for _, event in self._holder.fresh:
             await self._history.saw(event)
         self._holder.fresh.clear()
+        now = self._holder.now()
+        if now - self._yielded_at >= _YIELD_EVERY_MS:
+            # Agents and tools that never wait must not starve the heartbeat and other runs.
+            self._yielded_at = now
+            await anyio.lowlevel.checkpoint()
         return command
 
     async def _do(self, command: Command, tasks: TaskGroup) -> list[Performed]:

@@ -47,6 +47,12 @@ def load_migrations(dialect: str) -> tuple[Migration, ...]:
     return tuple(found)
 
 
+def load_script(dialect: str, name: str) -> str:
+    """Several statements that are run together, by the name of their file."""
+    folder = files("holdshort.stores") / "sql" / dialect / "scripts"
+    return (folder / f"{name}.sql").read_text("utf-8")
+
+
 def parse_queries(place: str, text: str) -> dict[str, str]:
     """Split a file into named queries. Each must say on its second line what it is for."""
     queries: dict[str, str] = {}

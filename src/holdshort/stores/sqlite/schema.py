@@ -15,11 +15,14 @@ def migrate(database: Database, now_ms: int) -> None:
     """Apply what is missing, in one transaction. Refuses a file of another kind, of a newer
     version, or whose earlier migrations are not the ones of this package."""
     migrations = load_migrations("sqlite")
-    if database.read(lambda: _applied(database, migrations)) < len(migrations):
+    before = database.read(lambda: _applied(database, migrations))
+    if before < len(migrations):
         database.write(
             lambda: _apply(database, migrations, now_ms),
             committed=lambda _: _applied(database, migrations) == len(migrations),
         )
+    if before == 0:
+        database.lengthen_journal()
 
 
 def _applied(database: Database, migrations: tuple[Migration, ...]) -> int:
