@@ -292,17 +292,6 @@ def fingerprints(folder: Path) -> dict[str, str]:
 
 SUITE = ("{python}", "-m", "unittest", "discover", "-s")
 
-EVALUATORS = [
-    spec_read_before_write,
-    targeted_patch_only,
-    hs.command_evaluator("deterministic_eval_passed", [*SUITE, "tests"]),
-    # The two outcome graders stand outside the workspace, where no patch can reach them.
-    hs.command_evaluator(
-        "discount_policy_passes", ["{python}", "-I", str(HERE / "checks" / "policy.py")]
-    ),
-    hs.command_evaluator("regression_suite_passes", [*SUITE, str(HERE / "project" / "tests")]),
-]
-
 
 # --- agents --------------------------------------------------------------------------------
 
@@ -376,6 +365,15 @@ loop = hs.Loop(
         "slowpoke": slowpoke,
     },
     tools=[read_spec, apply_patch, run_eval, deploy],
-    evaluators=EVALUATORS,
+    evaluators=[
+        spec_read_before_write,
+        targeted_patch_only,
+        hs.command_evaluator("deterministic_eval_passed", [*SUITE, "tests"]),
+        # The two outcome graders stand outside the workspace, where no patch can reach them.
+        hs.command_evaluator(
+            "discount_policy_passes", ["{python}", "-I", str(HERE / "checks" / "policy.py")]
+        ),
+        hs.command_evaluator("regression_suite_passes", [*SUITE, str(HERE / "project" / "tests")]),
+    ],
     workspace="project",
 )

@@ -40,10 +40,11 @@ def rule_is_right(_: hs.EvalContext) -> hs.Verdict:
     return hs.Verdict(held=rates == right, evidence=dict(rates))
 
 
-plan = [hs.call("read_spec"), hs.call("apply_patch", percent=15), hs.call("run_eval"), hs.done()]
 loop = hs.Loop(
     contract=CONTRACT,
-    agent=hs.ScriptedAgent(plan),
+    agent=hs.ScriptedAgent(
+        [hs.call("read_spec"), hs.call("apply_patch", percent=15), hs.call("run_eval"), hs.done()]
+    ),
     tools=[read_spec, apply_patch, run_eval],
     evaluators=[rule_is_right],
 )
