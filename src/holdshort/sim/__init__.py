@@ -1,2 +1,1 @@
-"""Floor 3: the simulated world in which kernel and runner are tested.
-"""
+"""Floor 3: the simulated world in which kernel and runner are tested."""

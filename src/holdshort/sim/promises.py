@@ -58,13 +58,13 @@ class Promises:
         self._fenced(run_id, commit)
         if fold(before, commit.events) != after:
             raise PromiseBroken(f"P11 {run_id}: replay gives another state")
-        if before is not None:
-            check_append(self._contract, before, commit.events, after)
         for event in commit.events:
             self._on_event(run_id, after, event)
         self._budgets(after)
         if after.phase.terminal:
             self._on_end(after)
+        if before is not None:
+            check_append(self._contract, before, commit.events, after)
 
     def _fenced(self, run_id: str, commit: Commit) -> None:
         known = self._epochs.get(run_id, 0)
