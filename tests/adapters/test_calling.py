@@ -62,11 +62,10 @@ def test_an_interruptible_thread_is_abandoned_on_cancel() -> None:
         finished.set()
 
     async def cut() -> bool:
-        task = asyncio.create_task(call_user(blocks, interruptible=True))
-        await asyncio.to_thread(entered.wait, 10)
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(partial(call_user, blocks, interruptible=True))
+            await asyncio.to_thread(entered.wait, 10)
+            tasks.cancel_scope.cancel()
         return finished.is_set()
 
     finished_first = asyncio.run(cut())
