@@ -10,6 +10,8 @@ from tests.crash.outside import Outside
 EFFECT_KINDS = ("N", "K", "KL", "KL+", "L", "LF", "LB", "CAS", "T")
 BOUND_SECONDS = 1.0
 STEPS = 40
+ROOM = 200_000
+"""Repetitions in a result: half a megabyte."""
 
 
 def _contract(tools: list[Any], **spec: Any) -> dict[str, Any]:
@@ -223,6 +225,26 @@ def steady(outside: Outside) -> hs.Loop:
     )
 
 
+def filling(outside: Outside) -> hs.Loop:
+    """Many steps with one effect each, whose results need room."""
+
+    @hs.tool(side_effect="write", idempotency="run", receiver=receiver(outside, "KL"))
+    def act(ctx: hs.ToolContext, order: int) -> dict[str, object]:
+        """Act on an order, and say a lot about it."""
+        return {**outside.request(ctx, "KL", order), "said": f"{order} " * ROOM}
+
+    def decide(view: hs.View) -> object:
+        return hs.call("act", order=view.step) if view.step <= STEPS else hs.done()
+
+    return hs.Loop(
+        _contract([act]),
+        agent=hs.FunctionAgent(decide),
+        tools=[act],
+        evaluators=[_judge(outside)],
+        name="filling",
+    )
+
+
 def build(outside: Outside, wanted: dict[str, Any]) -> hs.Loop:
     """The loop that a job asks for."""
     match wanted["loop"]:
@@ -232,5 +254,7 @@ def build(outside: Outside, wanted: dict[str, Any]) -> hs.Loop:
             return approved(outside, wanted["kind"], **wanted.get("spec", {}))
         case "life":
             return life(outside)
+        case "filling":
+            return filling(outside)
         case _:
             return steady(outside)

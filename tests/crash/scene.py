@@ -125,7 +125,7 @@ class Scene:
     def begin(self, do: str, **wanted: Any) -> Child:
         """Start a worker."""
         self._children += 1
-        out = self.home / f"out{self._children}"
+        out = Path(wanted.pop("out", self.home / f"out{self._children}"))
         job = {"do": do, "home": str(self.home), "out": str(out), **self._loop, **wanted}
         return Child(self._nursery, self._nursery.start(job), out)
 

@@ -28,7 +28,8 @@ def settled(make: Make, **loop: object) -> Scene:
     connection = apsw.Connection(str(scene.database))
     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     connection.close()
-    assert not scene.database.with_name("runs.db-wal").exists()
+    beside = scene.database.with_name("runs.db-wal")
+    assert not beside.exists() or beside.stat().st_size == 0
     return scene
 
 
@@ -100,6 +101,53 @@ def test_a_worker_on_a_damaged_file_does_the_run_right_or_not_at_all(
         effects = scene.outside.effects
         assert len(effects) == len(set(effects))
         assert told["error"] or told["phase"] == "succeeded", told
+
+
+@pytest.mark.feature("F38", "F39")
+@pytest.mark.parametrize("text", [b"posted_at", b"development", b"AgentAsked"])
+def test_a_damaged_name_or_text_is_refused_as_damage(make: Make, text: bytes) -> None:
+    """In the schema: a column that is gone. In a row: bytes that are no text."""
+    scene = settled(make)
+    whole = scene.log()
+    raw = scene.database.read_bytes()
+    places = [at for at in range(len(raw)) if raw.startswith(text, at)]
+    for place in places:
+        flip(scene.database, place, 7)
+
+    assert places != []
+    assert verdict(scene, whole) in {"found", "refused"}
+
+
+@pytest.mark.feature("F38", "F39")
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE event SET hash = 'text' WHERE id & 4294967295 = 38",
+        "UPDATE event SET body = 7 WHERE id & 4294967295 = 9",
+        "UPDATE run SET head_seq = 'many'",
+        "UPDATE run SET lease_until = 'later'",
+        "UPDATE snapshot SET key_id = 3",
+        "UPDATE pool SET cost_usd = 'cheap'",
+        "UPDATE intent SET status = 'perhaps'",
+    ],
+)
+def test_a_value_of_another_type_is_refused_as_damage(make: Make, change: str) -> None:
+    """The schema is strict; only damage, or a hand that lifts that first, puts such a value."""
+    scene = settled(make)
+    connection = apsw.Connection(str(scene.database))
+    connection.execute("PRAGMA writable_schema = ON")
+    connection.execute("UPDATE sqlite_schema SET sql = replace(sql, 'STRICT', '')")
+    connection.execute("UPDATE sqlite_schema SET sql = replace(sql, ', WITHOUT', ' WITHOUT')")
+    connection.execute("PRAGMA writable_schema = RESET")
+    connection.execute(change)
+    assert connection.changes() > 0
+    connection.close()
+    sent = scene.outside.requests
+
+    told = scene.told("live")
+
+    assert told["error"] == "BrokenRecord", told
+    assert scene.outside.requests == sent
 
 
 @pytest.mark.feature("F38", "F39")

@@ -52,7 +52,6 @@ _UNREADABLE: Final = (
     apsw.CantOpenError,
     apsw.PermissionsError,
     apsw.ReadOnlyError,
-    apsw.FullError,
     apsw.IOError,
     apsw.SQLError,  # A damaged schema: our statements fit the one that `migrate` made.
     UnicodeDecodeError,  # A damaged text.
@@ -213,6 +212,10 @@ class Database:
     def _guarded(self, work: Callable[[], T]) -> T:
         try:
             return work()
+        except apsw.FullError as error:
+            raise StoreUnreadable(
+                f"store {self.path}: the disk is full; make room and try again"
+            ) from error
         except _UNREADABLE as error:
             raise StoreUnreadable(
                 f"store {self.path} cannot be used: {error}; restore it from a copy, or choose "
