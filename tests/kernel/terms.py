@@ -68,9 +68,7 @@ def contract(*tools: ToolTerms, **changes: Any) -> Contract:
         ),
         budgets=budgets(),
         lease=LeaseRules(lease_ms=30_000, renew_every_ms=10_000),
-        retry=RetryRules(
-            attempts_max=ATTEMPTS_MAX, retry_on=RETRIED, never_retry_on=PERMANENT
-        ),
+        retry=RetryRules(attempts_max=ATTEMPTS_MAX, retry_on=RETRIED, never_retry_on=PERMANENT),
         tools={terms.name: terms for terms in allowed},
         known_tools=frozenset({terms.name for terms in allowed} | {"forbidden"}),
         release_evidence_required=False,

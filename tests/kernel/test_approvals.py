@@ -290,7 +290,9 @@ def test_a_granted_approval_stays_usable_for_the_same_binding_only() -> None:
 
     assert run.send().arguments == Body.of(Json.of({"n": 1}))
     assert run.state.grants == ()
-    assert run.last(ev.ActionAuthorised).request_id == run.facts(ev.ApprovalRequested)[0].request_id
+    assert (
+        run.last(ev.ActionAuthorised).request_id == run.facts(ev.ApprovalRequested)[0].request_id
+    )
     run.check()
 
 

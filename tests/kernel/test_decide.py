@@ -104,9 +104,7 @@ def does(command: type[Command], *record: type[ev.Event]) -> Callable[[Decision]
 
 
 PAIRS = {
-    "terminal, cancelled": Case(
-        {"phase": Phase.FAILED, "cancel": CANCEL}, does(Finish)
-    ),
+    "terminal, cancelled": Case({"phase": Phase.FAILED, "cancel": CANCEL}, does(Finish)),
     "cancelled, unknown_outcome": Case(
         {"cancel": CANCEL, "actions": (action(ActionStatus.CLOSED, unresolved="bo"),)},
         does(Finish, ev.RunCancelled),
@@ -155,9 +153,7 @@ PAIRS = {
         {"ask": WAITS, "actions": (action(),)},
         lambda decision: decision.command == Sleep(until=NOW + 5),
     ),
-    "call, ask": Case(
-        {"actions": (action(),)}, does(CallTools, ev.ActionAuthorised)
-    ),
+    "call, ask": Case({"actions": (action(),)}, does(CallTools, ev.ActionAuthorised)),
 }
 
 

@@ -79,7 +79,7 @@ def test_money_is_plain_decimal_text(amount: str, text: str) -> None:
     assert decimal_text(Decimal(amount)) == text
 
 
-@given(st.decimals(allow_nan=False, allow_infinity=False, places=6, min_value=-10**12))
+@given(st.decimals(allow_nan=False, allow_infinity=False, places=6, min_value=-(10**12)))
 def test_money_reads_back_exactly(amount: Decimal) -> None:
     assert Decimal(decimal_text(amount)) == amount
 

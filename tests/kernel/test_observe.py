@@ -193,7 +193,10 @@ def test_an_evaluators_tokens_are_charged_once_to_the_same_pool() -> None:
     goal = Goal(
         version=1,
         statement="two",
-        criteria=(Criterion(name="a", evaluator="ledger"), Criterion(name="b", evaluator="ledger")),
+        criteria=(
+            Criterion(name="a", evaluator="ledger"),
+            Criterion(name="b", evaluator="ledger"),
+        ),
     )
     run = Run(contract(reader(), goal=goal))
     run.claim()
