@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from holdshort.adapters.evaluators.function import evaluator
     from holdshort.adapters.tools.answers import (
         ABSENT,
+        Absent,
         LedgerRow,
         OutboxMessage,
         Priced,
@@ -40,6 +41,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "ABSENT",
+    "Absent",
     "Client",
     "Done",
     "ErrorClass",
@@ -88,6 +90,7 @@ _HOMES: Final = {
     "adapters.evaluators.function": ("evaluator",),
     "adapters.tools.answers": (
         "ABSENT",
+        "Absent",
         "LedgerRow",
         "OutboxMessage",
         "Priced",

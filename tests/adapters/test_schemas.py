@@ -14,6 +14,7 @@ from pydantic import BaseModel, Field
 
 from holdshort.adapters.schemas import Shape, Unreadable, arguments_shape, jsonable
 from holdshort.adapters.validation import Validator
+from holdshort.kernel.canonical import Json
 from holdshort.kernel.errors import InvalidValue
 
 
@@ -42,7 +43,7 @@ def test_money_is_text_or_an_integer(value: object) -> None:
     shape = Shape(Decimal, mode="validation")
 
     assert Validator(shape.schema).problem(value, subject="it") == ""
-    assert shape.convert(value) == Decimal(str(value))
+    assert shape.convert(Json.of(value)) == Decimal(str(value))
 
 
 @pytest.mark.feature("F19")
@@ -59,9 +60,9 @@ def test_bounds_of_money_hold_for_text_too() -> None:
 
     assert shape.schema["minimum"] == 1
     assert shape.schema["exclusiveMaximum"] == 9.5
-    assert shape.convert("9.49") == Decimal("9.49")
+    assert shape.convert(Json.of("9.49")) == Decimal("9.49")
     with pytest.raises(InvalidValue, match=r"less than 9\.5"):
-        shape.convert("9.5")
+        shape.convert(Json.of("9.5"))
 
 
 @pytest.mark.feature("F19")
@@ -70,7 +71,7 @@ def test_names_that_python_models_reserve_are_ordinary_arguments() -> None:
     shape = arguments_shape(dict.fromkeys(names, (int, True)))
     value = dict.fromkeys(names, 1)
 
-    assert shape.convert(value) == value
+    assert shape.convert(Json.of(value)) == value
     assert "title" not in str(shape.schema)
 
 
@@ -78,7 +79,7 @@ def test_a_conversion_error_names_the_place_and_not_the_value() -> None:
     shape = arguments_shape({"basket": (Basket, True)})
 
     with pytest.raises(InvalidValue) as refused:
-        shape.convert({"basket": {"items": [{"sku": 4111, "price": "1"}]}})
+        shape.convert(Json.of({"basket": {"items": [{"sku": 4111, "price": "1"}]}}))
 
     assert str(refused.value) == "basket.items.0.sku: Input should be a valid string"
 

@@ -18,6 +18,7 @@ import pytest
 
 from holdshort.app.locate import locate
 from holdshort.app.loop import Loop
+from holdshort.kernel.canonical import Json
 from holdshort.kernel.effects import Receiver
 from holdshort.kernel.retries import ErrorClass
 from holdshort.ports.agent import SeenObservation, ToolCall, View
@@ -71,10 +72,10 @@ def call(loop: Loop, workspace: Path, name: str, arguments: object) -> Any:
     """What the tool answers, with everything checked as a runner checks it."""
     tool = tool_of(loop, name)
     assert isinstance(arguments, dict)
-    assert tool.check_arguments(arguments) == ""
-    assert asyncio.run(tool.check_before(context(workspace), arguments)) == ""
-    value = asyncio.run(tool.call(context(workspace), arguments)).value
-    assert tool.check_result(arguments, value) == ""
+    assert tool.check_arguments(Json.of(arguments)) == ""
+    assert asyncio.run(tool.check_before(context(workspace), Json.of(arguments))) == ""
+    value = asyncio.run(tool.call(context(workspace), Json.of(arguments))).value
+    assert tool.check_result(Json.of(arguments), Json.of(value)) == ""
     return value
 
 
@@ -176,12 +177,12 @@ def test_the_look_up_tells_applied_from_absent_and_from_neither(
     tool = tool_of(loop, "apply_patch")
     arguments = patch_of(loop, workspace)
 
-    before = asyncio.run(tool.look_up(context(workspace), arguments))
+    before = asyncio.run(tool.look_up(context(workspace), Json.of(arguments)))
     answer = call(loop, workspace, "apply_patch", arguments)
-    after = asyncio.run(tool.look_up(context(workspace), arguments))
+    after = asyncio.run(tool.look_up(context(workspace), Json.of(arguments)))
     (workspace / RULE_FILE).write_text("# somebody else's\n")
     with pytest.raises(ToolError) as neither:
-        asyncio.run(tool.look_up(context(workspace), arguments))
+        asyncio.run(tool.look_up(context(workspace), Json.of(arguments)))
 
     assert not before.found
     assert after.found
@@ -215,9 +216,9 @@ def test_no_path_leads_out_of_the_workspace(loop: Loop, workspace: Path, path: s
     diff = f"--- a/{path}\n+++ b/{path}\n@@ -1 +1 @@\n-token = 1\n+token = 2\n"
     arguments = {"path": path, "expected_hash": "sha256:0", "diff": diff}
 
-    problem = asyncio.run(tool.check_before(context(workspace), arguments))
+    problem = asyncio.run(tool.check_before(context(workspace), Json.of(arguments)))
     with pytest.raises(ToolError) as refused:
-        asyncio.run(tool.call(context(workspace), arguments))
+        asyncio.run(tool.call(context(workspace), Json.of(arguments)))
 
     assert problem == f"{path} is outside the workspace"
     assert refused.value.error is ErrorClass.POLICY_BLOCK
@@ -231,7 +232,7 @@ def test_a_diff_that_could_never_apply_is_refused_before_anybody_is_asked(
     tool = tool_of(loop, "apply_patch")
     arguments = patch_of(loop, workspace) | {"diff": "please fix it"}
 
-    problem = asyncio.run(tool.check_before(context(workspace), arguments))
+    problem = asyncio.run(tool.check_before(context(workspace), Json.of(arguments)))
 
     assert problem.startswith("expected a unified diff of shop/discount.py alone")
 
@@ -240,13 +241,14 @@ WAITS = """
 import asyncio, json, sys
 from pathlib import Path
 from holdshort.app.locate import locate
+from holdshort.kernel.canonical import Json
 from holdshort.ports.tool import ToolContext
 
 folder, workspace, arguments = sys.argv[1], Path(sys.argv[2]), json.loads(sys.argv[3])
 tool = next(t for t in locate(folder).loop.tools if t.definition.name == "apply_patch")
 context = ToolContext(run_id="r1", tenant="acme", environment="development", step=1,
                       key="hs1-k", token=1, deadline_at=0, workspace=workspace)
-asyncio.run(tool.call(context, arguments))
+asyncio.run(tool.call(context, Json.of(arguments)))
 """
 
 
@@ -266,7 +268,9 @@ def test_slowpoke_killed_between_effect_and_answer_leaves_one_effect_that_is_fou
         process.kill()
         process.wait()
 
-    found = asyncio.run(tool_of(loop, "apply_patch").look_up(context(workspace), arguments))
+    found = asyncio.run(
+        tool_of(loop, "apply_patch").look_up(context(workspace), Json.of(arguments))
+    )
     assert process.returncode == -9
     assert found.found
     assert len(effects(workspace)) == 1
@@ -278,7 +282,7 @@ def test_slowpoke_can_be_cancelled_while_it_waits(loop: Loop, workspace: Path) -
 
     async def cut() -> None:
         tool = tool_of(loop, "apply_patch")
-        task = asyncio.create_task(tool.call(context(workspace), arguments))
+        task = asyncio.create_task(tool.call(context(workspace), Json.of(arguments)))
         while not effects(workspace):  # noqa: ASYNC110 - the effect is a file
             await asyncio.sleep(0)
         task.cancel()
@@ -371,7 +375,7 @@ def test_the_broken_agents_propose_what_their_names_say(loop: Loop, workspace: P
     vandal = proposed(loop, "vandal", later)
     assert isinstance(vandal.arguments, dict)
     told = asyncio.run(
-        tool_of(loop, "apply_patch").check_before(context(workspace), vandal.arguments)
+        tool_of(loop, "apply_patch").check_before(context(workspace), Json.of(vandal.arguments))
     )
 
     assert asyncio.run(loop.agents["narrator"].propose(VIEW)).done is not None
@@ -404,7 +408,7 @@ def test_of_two_patches_of_the_same_file_at_once_only_one_lands(
     def send(arguments: dict[str, Any]) -> str:
         together.wait(10)
         try:
-            asyncio.run(tool.call(context(workspace), arguments))
+            asyncio.run(tool.call(context(workspace), Json.of(arguments)))
         except ToolError as error:
             return error.error
         return "landed"

@@ -12,7 +12,7 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode, JsonSchemaV
 from pydantic_core import core_schema
 from typing_extensions import TypedDict
 
-from holdshort.kernel.canonical import canonical_text
+from holdshort.kernel.canonical import Json
 from holdshort.kernel.errors import InvalidValue
 
 _WHOLE: Final = r"^-?[0-9]+(\.[0-9]+)?$"
@@ -53,13 +53,13 @@ class Shape:
             raise TypeError(error.message.partition("\n")[0]) from error
         self.schema: dict[str, object] = {k: v for k, v in drawn.items() if k != "title"}
 
-    def convert(self, value: object) -> Any:
-        """The Python value that JSON `value` stands for.
+    def convert(self, value: Json) -> Any:
+        """The Python value that `value` stands for.
 
         Raises `InvalidValue` with path and expectation, and without the value.
         """
         try:
-            return self._adapter.validate_json(canonical_text(value), strict=True)
+            return self._adapter.validate_json(value.text, strict=True)
         except pydantic.ValidationError as error:
             first = error.errors(include_input=False, include_url=False)[0]
             place = ".".join(str(part) for part in first["loc"]) or "value"

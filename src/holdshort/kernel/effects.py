@@ -160,7 +160,7 @@ def intent_base(  # noqa: PLR0913 - the fields of the key are its definition (ru
     tool: str,
     scope: IntentScope,
     root_run_id: str,
-    arguments: Mapping[str, object],
+    arguments: Json | Mapping[str, object],
     place: str,
 ) -> str:
     """The intent without its version: what all versions of one wish have in common.
@@ -171,12 +171,14 @@ def intent_base(  # noqa: PLR0913 - the fields of the key are its definition (ru
     match scope.kind:
         case ScopeKind.BUSINESS:
             # What the run is wins over an argument of the same name: the agent writes those.
-            named = dict(arguments) | {"tenant": tenant, "environment": environment}
+            plain = arguments.value if isinstance(arguments, Json) else arguments
+            assert isinstance(plain, Mapping)
+            named = dict(plain) | {"tenant": tenant, "environment": environment}
             value = canonical_text({name: named[name] for name in scope.fields})
         case ScopeKind.EACH:
             value = canonical_text([root_run_id, place])
         case _:
-            value = canonical_text([root_run_id, dict(arguments)])
+            value = canonical_text([root_run_id, arguments])
     return digest_of("intent", tenant, environment, tool, scope.kind.value, value)
 
 

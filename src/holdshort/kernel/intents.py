@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from holdshort.kernel.canonical import Json
 from holdshort.kernel.contract import Contract
 from holdshort.kernel.effects import IntentRecord, IntentStatus, intent_base, intent_key
 from holdshort.kernel.observations import ProposedCall
@@ -14,7 +15,7 @@ def base_for(  # noqa: PLR0913 - a call and its place
     contract: Contract,
     state: RunState,
     tool: str,
-    arguments: Mapping[str, object],
+    arguments: Json | Mapping[str, object],
     *,
     step: int,
     index: int,

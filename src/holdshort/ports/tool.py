@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Protocol
 
 from holdshort.contract.definition import ToolDefinition
+from holdshort.kernel.canonical import Json
 from holdshort.kernel.errors import HoldshortError
 from holdshort.kernel.retries import ErrorClass
 from holdshort.ports.store import StagedWrite
@@ -52,11 +53,13 @@ class ToolContext:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolAnswer:
     """What a call gave: a JSON-able value, what it cost (None: the declared cost), and for a
-    same-database tool the writes to apply with the outcome."""
+    same-database tool the writes to apply with the outcome. `finding` says why the value only
+    stands for one that has no JSON form."""
 
     value: object
     cost_usd: Decimal | None = None
     staged: tuple[StagedWrite, ...] = ()
+    finding: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,26 +78,26 @@ class ToolPort(Protocol):
         """The declaration as data: what digests and approvals are bound to."""
         ...
 
-    def check_arguments(self, arguments: object) -> str:
+    def check_arguments(self, arguments: Json) -> str:
         """Empty when they satisfy the input schema, else where and what is wrong."""
         ...
 
-    def check_result(self, arguments: Mapping[str, object], value: object) -> str:
+    def check_result(self, arguments: Json, value: Json) -> str:
         """Empty when schema and post-condition hold, else what is wrong."""
         ...
 
-    async def check_before(self, context: ToolContext, arguments: Mapping[str, object]) -> str:
+    async def check_before(self, context: ToolContext, arguments: Json) -> str:
         """Empty when the pre-condition holds, else what is wrong. No effect."""
         ...
 
-    async def prepare(self, context: ToolContext, arguments: Mapping[str, object]) -> object:
+    async def prepare(self, context: ToolContext, arguments: Json) -> object:
         """The first half of a two-step tool: a JSON-able plan. No effect."""
         ...
 
-    async def call(self, context: ToolContext, arguments: Mapping[str, object]) -> ToolAnswer:
+    async def call(self, context: ToolContext, arguments: Json) -> ToolAnswer:
         """Do it, at most once. Cancelling the awaiting task must stop an interruptible tool."""
         ...
 
-    async def look_up(self, context: ToolContext, arguments: Mapping[str, object]) -> LookUpAnswer:
+    async def look_up(self, context: ToolContext, arguments: Json) -> LookUpAnswer:
         """What became of the intent `context.key`; with `context.seal`, seal it first."""
         ...

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 import anyio
 
 from holdshort.kernel import observations as obs
-from holdshort.kernel import proposals
 from holdshort.kernel.canonical import Body, Json
 from holdshort.kernel.commands import AskAgent, Call, LookUp
 from holdshort.kernel.errors import InvalidValue
+from holdshort.kernel.intents import base_for
 from holdshort.kernel.retries import ErrorClass
 from holdshort.kernel.state import RunState
 from holdshort.kernel.values import changed
@@ -148,14 +148,12 @@ class Performer:
     def _against_schema(
         self, state: RunState, step: int, index: int, tool: ToolPort, arguments: Json
     ) -> tuple[str, str | None]:
-        value = arguments.value
-        assert isinstance(value, dict)
-        error = tool.check_arguments(value)
+        error = tool.check_arguments(arguments)
         if error:
             return error, None
         name = tool.definition.name
         try:
-            base = proposals.base_for(self._contract, state, name, value, step=step, index=index)
+            base = base_for(self._contract, state, name, arguments, step=step, index=index)
         except KeyError as missing:
             return f"the idempotency scope needs the field {missing}", None
         return "", base
@@ -166,10 +164,8 @@ class Performer:
             return ""
         if call.tool not in self._contract.tools:
             return ""
-        value = call.arguments.value
-        assert isinstance(value, dict)
         try:
-            return await tool.check_before(self._context(state, None, 0, 0), value)
+            return await tool.check_before(self._context(state, None, 0, 0), call.arguments)
         except Exception as error:  # noqa: BLE001 - a broken condition denies
             return f"the pre-condition failed: {self._redact.text(_describe(error))}"
 
@@ -199,18 +195,17 @@ class Performer:
             seal=seal,
         )
 
-    async def _value(self, body: Body) -> object:
+    async def _json(self, body: Body) -> Json:
         if body.json is not None:
-            return body.json.value
-        return Json((await self._host.store.artifact(body.digest)).decode()).value
+            return body.json
+        return Json((await self._host.store.artifact(body.digest)).decode())
 
     async def call(self, state: RunState, call: Call) -> Performed:
         """Send one authorised call and say what came back; silence is `Vanished`."""
         tool = self._host.tools[call.tool]
         terms = self._contract.tools[call.tool]
-        arguments = await self._value(call.arguments)
-        assert isinstance(arguments, dict)
-        plan = await self._value(call.plan) if call.plan is not None else None
+        arguments = await self._json(call.arguments)
+        plan = (await self._json(call.plan)).value if call.plan is not None else None
         context = self._context(state, call.key, call.token, call.deadline_at, plan=plan)
         answer: object = None
         try:
@@ -229,9 +224,7 @@ class Performer:
             self._scopes.pop(call, None)
         return self._answered(call, tool, arguments, answer)
 
-    def _answered(
-        self, call: Call, tool: ToolPort, arguments: Mapping[str, object], answer: object
-    ) -> Performed:
+    def _answered(self, call: Call, tool: ToolPort, arguments: Json, answer: object) -> Performed:
         match answer:
             case _Plan():
                 return self._prepared(call, answer)
@@ -268,23 +261,23 @@ class Performer:
 
     def _prepared(self, call: Call, plan: _Plan) -> Performed:
         try:
-            body, artifacts = self._body(plan.value)
+            body, artifacts = self._body(Json.of(plan.value, lenient=True))
         except InvalidValue as invalid:
             return self._raised(call, ErrorClass.BUG, f"the plan is not JSON: {invalid}")
         seen = obs.Prepared(step=call.step, index=call.index, attempt=call.attempt, plan=body)
         return Performed(seen=seen, artifacts=artifacts)
 
     def _returned(
-        self, call: Call, tool: ToolPort, arguments: Mapping[str, object], answer: ToolAnswer
+        self, call: Call, tool: ToolPort, arguments: Json, answer: ToolAnswer
     ) -> Performed:
         terms = self._contract.tools[call.tool]
         try:
-            finding = tool.check_result(arguments, answer.value)
-            body, artifacts = self._body(answer.value)
+            value = Json.of(answer.value, lenient=True)
+            finding = answer.finding or tool.check_result(arguments, value)
         except InvalidValue as invalid:
             finding = f"the result is not JSON: {invalid}"
-            unreadable = {"$hs": "unreadable", "type": type(answer.value).__name__}
-            body, artifacts = self._body(unreadable)
+            value = Json.of({"$hs": "unreadable", "type": type(answer.value).__name__})
+        body, artifacts = self._body(value)
         seen = obs.Returned(
             step=call.step,
             index=call.index,
@@ -297,18 +290,16 @@ class Performer:
         )
         return Performed(seen=seen, artifacts=artifacts, staged=answer.staged)
 
-    def _body(self, value: object) -> tuple[Body, Mapping[str, bytes]]:
-        text = Json.of(value, lenient=True).text
-        body = Body.of(Json(self._redact.text(text)))
-        if body.json is not None:
-            return body, {}
-        return body, {body.digest: self._redact.text(text).encode()}
+    def _body(self, value: Json) -> tuple[Body, Mapping[str, bytes]]:
+        text = self._redact.text(value.text)
+        kept = value if text is value.text else Json(text)
+        body = Body.of(kept)
+        return body, {} if body.json is not None else {body.digest: kept.text.encode()}
 
     async def look_up(self, state: RunState, command: LookUp) -> Performed:
         """Ask the receiver what became of the intent; no answer is an answer too."""
         tool = self._host.tools[command.tool]
-        arguments = await self._value(command.arguments)
-        assert isinstance(arguments, dict)
+        arguments = await self._json(command.arguments)
         sealing = command.token is not None
         context = self._context(state, command.key, command.token or 0, 0, seal=sealing)
         found: bool | None = None
@@ -320,7 +311,7 @@ class Performer:
                 answer = await tool.look_up(context, arguments)
                 found = answer.found
                 if answer.found:
-                    result, artifacts = self._body(answer.value)
+                    result, artifacts = self._body(Json.of(answer.value, lenient=True))
         except Exception as error:  # noqa: BLE001 - a look-up that fails has told nothing
             found, message = None, self._redact.text(_describe(error))
         seen = obs.LookedUp(

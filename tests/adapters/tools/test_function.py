@@ -169,8 +169,6 @@ def test_a_tool_is_a_tool_port_and_its_definition_survives_storage() -> None:
         ({"order_id": "7", "amount": "-3"}, "amount: Input should be greater than 0"),
         ({"order_id": "7", "amount": -3}, "amount: the value is less than or equal to"),
         ({"order_id": "7", "amount": 1, "currency": "EUR"}, "arguments: unexpected 'currency'"),
-        ({"order_id": "7", "amount": float("nan")}, "/amount: nan is not a JSON number"),
-        ({"order_id": "\ud800", "amount": 1}, "/order_id: text holds a lone surrogate"),
         (["7", 1], "arguments: expected object"),
         (None, "arguments: expected object"),
     ],
@@ -178,7 +176,7 @@ def test_a_tool_is_a_tool_port_and_its_definition_survives_storage() -> None:
 def test_arguments_are_checked_strictly_and_the_error_names_the_field(
     arguments: object, says: str
 ) -> None:
-    problem = create_refund_request.check_arguments(arguments)
+    problem = create_refund_request.check_arguments(Json.of(arguments))
 
     assert problem.startswith(says)
     assert bool(problem) is bool(says)
@@ -187,7 +185,9 @@ def test_arguments_are_checked_strictly_and_the_error_names_the_field(
 @pytest.mark.feature("F20", "F59")
 def test_the_value_of_a_hidden_field_is_in_no_error() -> None:
     for amount in ("secret-12345", 12345.5, "-12345"):
-        problem = create_refund_request.check_arguments({"order_id": "7", "amount": amount})
+        problem = create_refund_request.check_arguments(
+            Json.of({"order_id": "7", "amount": amount})
+        )
 
         assert problem
         assert "12345" not in problem
@@ -195,14 +195,18 @@ def test_the_value_of_a_hidden_field_is_in_no_error() -> None:
 
 @pytest.mark.feature("F20")
 def test_a_long_wrong_value_is_cut_in_the_error() -> None:
-    problem = create_refund_request.check_arguments({"order_id": ["x" * 10_000], "amount": 1})
+    problem = create_refund_request.check_arguments(
+        Json.of({"order_id": ["x" * 10_000], "amount": 1})
+    )
 
     assert len(problem) < 200
 
 
 @pytest.mark.feature("F18")
 def test_arguments_arrive_as_the_annotated_types_and_results_leave_as_json() -> None:
-    answer = run(create_refund_request.call(CONTEXT, {"order_id": "7", "amount": "10.50"}))
+    answer = run(
+        create_refund_request.call(CONTEXT, Json.of({"order_id": "7", "amount": "10.50"}))
+    )
 
     assert answer.value == {
         "request_id": "7:none given",
@@ -210,7 +214,12 @@ def test_arguments_arrive_as_the_annotated_types_and_results_leave_as_json() -> 
         "amount": "10.50",
     }
     assert answer.cost_usd is None
-    assert create_refund_request.check_result({"order_id": "7", "amount": "1"}, answer.value) == ""
+    assert (
+        create_refund_request.check_result(
+            Json.of({"order_id": "7", "amount": "1"}), Json.of(answer.value)
+        )
+        == ""
+    )
 
 
 @pytest.mark.feature("F20")
@@ -226,7 +235,7 @@ def test_arguments_arrive_as_the_annotated_types_and_results_leave_as_json() -> 
 def test_a_result_that_breaks_the_output_schema_is_named(value: object, says: str) -> None:
     arguments = {"order_id": "7", "amount": "1"}
 
-    assert create_refund_request.check_result(arguments, value).startswith(says)
+    assert create_refund_request.check_result(Json.of(arguments), Json.of(value)).startswith(says)
 
 
 def test_the_decorated_function_is_still_the_plain_function() -> None:
@@ -253,24 +262,27 @@ def describe(when: datetime, where: Path, kinds: list[Status], depth: int | None
 
 def test_dates_paths_enums_and_dataclasses_are_converted_both_ways() -> None:
     arguments = {"when": "2026-01-02T03:04:05Z", "where": "a/b", "kinds": ["pending_approval"]}
-    assert describe.check_arguments(arguments) == ""
+    assert describe.check_arguments(Json.of(arguments)) == ""
 
-    answer = run(describe.call(CONTEXT, arguments))
+    answer = run(describe.call(CONTEXT, Json.of(arguments)))
 
     assert answer.value == {"at": "2026-01-02T03:04:05Z", "file": "a/b"}
-    assert describe.check_result(arguments, answer.value) == ""
+    assert describe.check_result(Json.of(arguments), Json.of(answer.value)) == ""
 
 
 def test_an_optional_argument_names_both_types_when_it_is_wrong() -> None:
     arguments = {"when": "2026-01-02T03:04:05Z", "where": "a", "kinds": [], "depth": "deep"}
 
-    assert describe.check_arguments(arguments) == 'depth: expected integer or null, found "deep"'
+    assert (
+        describe.check_arguments(Json.of(arguments))
+        == 'depth: expected integer or null, found "deep"'
+    )
 
 
 def test_a_date_that_is_none_is_refused_although_it_is_text() -> None:
     arguments = {"when": "yesterday", "where": "a", "kinds": []}
 
-    assert describe.check_arguments(arguments).startswith("when: ")
+    assert describe.check_arguments(Json.of(arguments)).startswith("when: ")
 
 
 def test_a_sync_function_runs_in_a_worker_thread() -> None:
@@ -279,7 +291,7 @@ def test_a_sync_function_runs_in_a_worker_thread() -> None:
         """Whether this is the main thread."""
         return threading.current_thread() is threading.main_thread()
 
-    assert run(where.call(CONTEXT, {})).value is False
+    assert run(where.call(CONTEXT, Json.of({}))).value is False
 
 
 def test_a_sync_write_is_waited_for_and_anything_else_can_be_interrupted() -> None:
@@ -325,7 +337,7 @@ def test_cancelling_the_caller_stops_an_async_tool_and_waits_for_a_thread() -> N
     async def cut(cut_tool: FunctionTool[[], object]) -> bool:
         entered.clear()
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(cut_tool.call, CONTEXT, {})
+            tasks.start_soon(cut_tool.call, CONTEXT, Json.of({}))
             await asyncio.to_thread(entered.wait, 10)
             tasks.cancel_scope.cancel()
             release.set()
@@ -349,11 +361,11 @@ def test_a_tool_error_passes_through_and_a_timeout_leaves_the_outcome_unknown() 
         raise KeyError(how)
 
     with pytest.raises(ToolError) as limited:
-        run(pay.call(CONTEXT, {"how": "limited"}))
+        run(pay.call(CONTEXT, Json.of({"how": "limited"})))
     with pytest.raises(ToolError) as late:
-        run(pay.call(CONTEXT, {"how": "late"}))
+        run(pay.call(CONTEXT, Json.of({"how": "late"})))
     with pytest.raises(KeyError):
-        run(pay.call(CONTEXT, {"how": "broken"}))
+        run(pay.call(CONTEXT, Json.of({"how": "broken"})))
 
     assert limited.value.error is ErrorClass.RATE_LIMITED
     assert limited.value.retry_after_ms == 2000
@@ -367,9 +379,9 @@ def test_a_result_without_json_form_is_kept_as_a_finding_not_an_exception() -> N
         """Return something that is no JSON."""
         return {"handle": object()}
 
-    answer = run(odd.call(CONTEXT, {}))
+    answer = run(odd.call(CONTEXT, Json.of({})))
 
-    assert "no JSON form" in odd.check_result({}, answer.value)
+    assert "no JSON form" in answer.finding
     assert Json.of(answer.value).size > 0
 
 
@@ -379,15 +391,17 @@ def test_not_a_number_in_a_result_survives_as_itself() -> None:
         """Measure."""
         return [float("nan")]
 
-    answer = run(measure.call(CONTEXT, {}))
+    answer = run(measure.call(CONTEXT, Json.of({})))
 
     assert Json.of(answer.value, lenient=True).text == '[{"$hs":"nan"}]'
 
 
 @pytest.mark.feature("F25", "F27")
 def test_a_look_up_gets_key_and_arguments_and_answers_found_or_absent() -> None:
-    found = run(create_refund_request.look_up(CONTEXT, {"order_id": "7", "amount": "2"}))
-    absent = run(create_refund_request.look_up(CONTEXT, {"order_id": "none", "amount": "2"}))
+    found = run(create_refund_request.look_up(CONTEXT, Json.of({"order_id": "7", "amount": "2"})))
+    absent = run(
+        create_refund_request.look_up(CONTEXT, Json.of({"order_id": "none", "amount": "2"}))
+    )
 
     assert found.found
     assert found.value == {
@@ -408,7 +422,7 @@ def test_a_look_up_that_falls_off_its_end_does_not_count_as_found() -> None:
         """Send."""
 
     with pytest.raises(TypeError, match=r"returned None: return the record .* or hs\.ABSENT"):
-        run(send.look_up(CONTEXT, {"order_id": "7"}))
+        run(send.look_up(CONTEXT, Json.of({"order_id": "7"})))
 
 
 @pytest.mark.feature("F18")
@@ -428,10 +442,15 @@ def test_conditions_before_and_after_say_what_is_wrong() -> None:
     good = {"request_id": "7", "status": "pending_approval", "amount": "1"}
     arguments = {"order_id": "7"}
 
-    assert run(look.check_before(CONTEXT, arguments)) == ""
-    assert run(look.check_before(CONTEXT, {"order_id": "8"})) == "order 8 is unknown to acme"
-    assert look.check_result(arguments, good) == ""
-    assert look.check_result(arguments, good | {"request_id": "9"}) == "not_empty does not hold"
+    assert run(look.check_before(CONTEXT, Json.of(arguments))) == ""
+    assert (
+        run(look.check_before(CONTEXT, Json.of({"order_id": "8"}))) == "order 8 is unknown to acme"
+    )
+    assert look.check_result(Json.of(arguments), Json.of(good)) == ""
+    assert (
+        look.check_result(Json.of(arguments), Json.of(good | {"request_id": "9"}))
+        == "not_empty does not hold"
+    )
 
 
 def test_a_condition_that_answers_something_else_is_a_defect_not_a_pass() -> None:
@@ -443,7 +462,7 @@ def test_a_condition_that_answers_something_else_is_a_defect_not_a_pass() -> Non
         """Look."""
 
     with pytest.raises(TypeError, match="counts answered int"):
-        run(look.check_before(CONTEXT, {}))
+        run(look.check_before(CONTEXT, Json.of({})))
 
 
 @pytest.mark.feature("F21")
@@ -456,7 +475,7 @@ def test_a_two_step_tool_prepares_a_plan_and_sees_it_when_it_commits() -> None:
         """Settle."""
         return ctx.plan
 
-    plan = run(settle.prepare(CONTEXT, {"order_id": "7"}))
+    plan = run(settle.prepare(CONTEXT, Json.of({"order_id": "7"})))
 
     assert settle.definition.two_step
     assert plan == {"7": "1.5"}
@@ -477,11 +496,11 @@ def test_a_same_database_tool_stages_its_writes_and_touches_nothing() -> None:
             ],
         )
 
-    answer = run(publish.call(CONTEXT, {"order_id": "7"}))
+    answer = run(publish.call(CONTEXT, Json.of({"order_id": "7"})))
 
     stored = {"request_id": "7", "status": "pending_approval", "amount": "1"}
     assert publish.definition.offer.receiver is ReceiverClass.SAME_DATABASE
-    assert publish.check_result({"order_id": "7"}, answer.value) == ""
+    assert publish.check_result(Json.of({"order_id": "7"}), Json.of(answer.value)) == ""
     assert answer.value == stored
     assert answer.staged == (
         StagedWrite(kind="outbox", fields={"topic": "refunds", "body": stored}),
@@ -503,7 +522,7 @@ def test_staged_writes_of_any_other_tool_are_refused() -> None:
         return Staged(1)
 
     with pytest.raises(TypeError, match="same_database=True"):
-        run(hidden.call(CONTEXT, {}))
+        run(hidden.call(CONTEXT, Json.of({})))
 
 
 @pytest.mark.feature("F29")
@@ -513,10 +532,10 @@ def test_a_priced_answer_reports_what_the_call_really_cost() -> None:
         """Search."""
         return Priced([words], cost_usd=Decimal("0.25"))
 
-    answer = run(search.call(CONTEXT, {"words": "x"}))
+    answer = run(search.call(CONTEXT, Json.of({"words": "x"})))
 
     assert answer.cost_usd == Decimal("0.25")
-    assert search.check_result({"words": "x"}, answer.value) == ""
+    assert search.check_result(Json.of({"words": "x"}), Json.of(answer.value)) == ""
     assert search.definition.output_schema == {"type": "array", "items": {"type": "string"}}
 
 
@@ -545,8 +564,8 @@ def test_a_document_is_bound_to_a_function_and_keeps_its_own_words() -> None:
     assert bound.definition.label == "write_pending_request"
     assert bound.definition.input_schema["required"] == ["order"]
     assert bound.definition.output_schema == DOCUMENT.output_schema
-    assert run(bound.call(CONTEXT, {"order": "7"})).value == {"requestId": "7"}
-    assert not run(bound.look_up(CONTEXT, {"order": "7"})).found
+    assert run(bound.call(CONTEXT, Json.of({"order": "7"}))).value == {"requestId": "7"}
+    assert not run(bound.look_up(CONTEXT, Json.of({"order": "7"}))).found
 
 
 @pytest.mark.feature("F19")

@@ -9,6 +9,7 @@ import pytest
 from holdshort.adapters.tools.answers import Priced, Staged
 from holdshort.adapters.tools.errors import InvalidTool
 from holdshort.adapters.tools.signature import check_hook, read_signature
+from holdshort.kernel.canonical import Json
 from holdshort.ports.tool import ToolContext
 
 
@@ -69,7 +70,10 @@ def test_wrappers_of_the_result_are_not_part_of_its_schema() -> None:
 
 
 def test_defaults_are_filled_in_so_that_hooks_get_every_argument() -> None:
-    assert read_signature(with_context).convert({"number": 1}) == {"number": 1, "word": "x"}
+    assert read_signature(with_context).convert(Json.of({"number": 1})) == {
+        "number": 1,
+        "word": "x",
+    }
 
 
 def test_a_callable_object_is_read_by_its_call() -> None:

@@ -59,54 +59,52 @@ class FunctionTool(Generic[P, R_co]):
         definition = self.definition
         return Validator(definition.output_schema, hidden=definition.hidden_fields)
 
-    def check_arguments(self, arguments: object) -> str:
+    def check_arguments(self, arguments: Json) -> str:
         """Empty when the arguments fit the schema and convert, else where and what is wrong."""
+        problem = self._input.problem(arguments.value, subject="arguments")
+        if problem:
+            return problem
         try:
-            value = Json.of(arguments).value
-            problem = self._input.problem(value, subject="arguments")
-            if not problem and isinstance(value, dict):
-                self._signature.input.convert(value)
+            self._signature.input.convert(arguments)
         except InvalidValue as error:
             return str(error)
-        return problem
+        return ""
 
-    def check_result(self, arguments: Mapping[str, object], value: object) -> str:
+    def check_result(self, arguments: Json, value: Json) -> str:
         """Empty when schema and post-condition hold, else what is wrong with the result."""
-        if isinstance(value, Unreadable):
-            return f"the result has no JSON form: {value['why']}"
-        plain = Json.of(value, lenient=True).value
+        plain = value.value
         problem = self._output.problem(plain, subject="result")
         after = self._hooks.after
         if problem or after is None:
             return problem
         output = self._signature.output
         try:
-            typed = output.convert(plain) if output else plain
+            typed = output.convert(value) if output else plain
         except InvalidValue as error:
             return f"result: {error}"
         return _complaint(after, after(typed, **self._signature.convert(arguments)))
 
-    async def check_before(self, context: ToolContext, arguments: Mapping[str, object]) -> str:
+    async def check_before(self, context: ToolContext, arguments: Json) -> str:
         """Empty when the declared pre-condition holds, or none is declared."""
         before = self._hooks.before
         if before is None:
             return ""
         return _complaint(before, await self._hook(before, context, arguments))
 
-    async def prepare(self, context: ToolContext, arguments: Mapping[str, object]) -> object:
+    async def prepare(self, context: ToolContext, arguments: Json) -> object:
         """The plan of a two-step tool, as JSON."""
         prepare = self._hooks.prepare
         if prepare is None:
             raise TypeError(f"tool {self.definition.name!r} declares no prepare=")
         return jsonable(await self._hook(prepare, context, arguments))
 
-    async def call(self, context: ToolContext, arguments: Mapping[str, object]) -> ToolAnswer:
+    async def call(self, context: ToolContext, arguments: Json) -> ToolAnswer:
         """Run the function once, and give its result as JSON with its cost and staged writes."""
         positional = (context,) if self._signature.takes_context else ()
         answer = await self._run(self._function, positional, arguments)
         return self._answer(answer)
 
-    async def look_up(self, context: ToolContext, arguments: Mapping[str, object]) -> LookUpAnswer:
+    async def look_up(self, context: ToolContext, arguments: Json) -> LookUpAnswer:
         """Ask the declared look-up what became of `context.key`."""
         lookup = self._hooks.lookup
         if lookup is None:
@@ -124,7 +122,7 @@ class FunctionTool(Generic[P, R_co]):
         return LookUpAnswer(found=True, value=jsonable(value))
 
     async def _hook(
-        self, hook: Callable[..., object], context: ToolContext, arguments: Mapping[str, object]
+        self, hook: Callable[..., object], context: ToolContext, arguments: Json
     ) -> object:
         # Hooks have no effect, so an abandoned one does no harm.
         return await self._run(hook, (context,), arguments, interruptible=True)
@@ -133,7 +131,7 @@ class FunctionTool(Generic[P, R_co]):
         self,
         function: Callable[..., object],
         positional: tuple[ToolContext, ...],
-        arguments: Mapping[str, object],
+        arguments: Json,
         *,
         interruptible: bool | None = None,
     ) -> object:
@@ -148,14 +146,21 @@ class FunctionTool(Generic[P, R_co]):
         if isinstance(answer, Priced):
             return replace(self._answer(answer.value), cost_usd=answer.cost_usd)
         if not isinstance(answer, Staged):
-            return ToolAnswer(value=jsonable(answer))
+            return _tool_answer(answer)
         if not self.definition.offer.same_database:
             raise TypeError(
                 f"tool {self.definition.name!r} returned Staged writes without "
                 "receiver=Receiver(same_database=True)"
             )
         staged = tuple(staged_write(write) for write in answer.writes)
-        return ToolAnswer(value=jsonable(answer.value), staged=staged)
+        return replace(_tool_answer(answer.value), staged=staged)
+
+
+def _tool_answer(value: object) -> ToolAnswer:
+    plain = jsonable(value)
+    if isinstance(plain, Unreadable):
+        return ToolAnswer(value=plain, finding=f"the result has no JSON form: {plain['why']}")
+    return ToolAnswer(value=plain)
 
 
 def tool(**options: Unpack[ToolOptions]) -> Callable[[Callable[P, R_co]], FunctionTool[P, R_co]]:

@@ -11,6 +11,7 @@ from typing import Any, Final, Generic, Union, get_args, get_origin, get_type_hi
 from holdshort.adapters.schemas import Shape, arguments_shape, default_in_schema
 from holdshort.adapters.tools.answers import Priced, Staged
 from holdshort.adapters.tools.errors import InvalidTool
+from holdshort.kernel.canonical import Json
 from holdshort.ports.tool import ToolContext
 
 _NAMED: Final = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
@@ -28,9 +29,9 @@ class Signature:
     output: Shape | None  # None: the function does not say what it returns
     stages: bool  # the return annotation has staged writes
 
-    def convert(self, arguments: Mapping[str, object]) -> dict[str, object]:
+    def convert(self, arguments: Json) -> dict[str, object]:
         """JSON arguments as the annotated Python types, defaults filled in."""
-        return {**self.defaults, **self.input.convert(dict(arguments))}
+        return {**self.defaults, **self.input.convert(arguments)}
 
 
 def read_signature(function: Callable[..., object]) -> Signature:
