@@ -202,7 +202,10 @@ def _unknown(state: RunState, event: ev.OutcomeUnknown) -> Changes:
 
 
 def _replayed(state: RunState, event: ev.OutcomeReplayed) -> Changes:
-    return success(state, state.actions[event.index], event, event.signature, effect=False)
+    action = state.actions[event.index]
+    changes = success(state, action, event, event.signature, effect=False)
+    spend_reserved(state, (action,), changes)  # of a preparation that was made in vain
+    return changes
 
 
 def _look_up_started(state: RunState, event: ev.LookUpStarted) -> Changes:
