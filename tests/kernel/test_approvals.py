@@ -309,3 +309,18 @@ def test_a_grant_expires_on_its_own_clock_also_when_it_was_kept() -> None:
     run.expect(Park)
     assert len(run.facts(ev.ApprovalRequested)) == 2
     run.check()
+
+
+@pytest.mark.feature("F24", "F46")
+def test_a_change_cannot_make_two_actions_of_a_step_the_same_effect() -> None:
+    run = Run(rules())
+    run.expect(AskAgent)
+    run.answer(calls=(run.proposed("pay", {"n": 1}), run.proposed("pay", {"n": 2})))
+    run.expect(Park)
+    facts = run.decided("modify", index=0, modified=run.proposed("pay", {"n": 2}))
+
+    assert facts == ()
+    run.decided("reject", index=1, note="no")
+    assert run.decided("modify", index=0, modified=run.proposed("pay", {"n": 2}))
+    run.returns(run.send())
+    run.check()

@@ -136,9 +136,18 @@ def _unfit(
     call, terms = decided.modified, contract.tools[action.tool]
     if terms.has_effect and call.base is None and not call.error:
         return f"the changed arguments of {action.tool} name no intent"
+    if call.base is not None and _stands_elsewhere(state, action, call.base):
+        return "with these arguments it is the same effect as another action of this step"
     if replays(call):
         return "with these arguments the effect was applied before; reject the request instead"
     return invalid(contract, state, terms, call, now_ms)[1]
+
+
+def _stands_elsewhere(state: RunState, action: Action, base: str) -> bool:
+    return any(
+        a.intent_base == base and a.index != action.index and a.status is not ActionStatus.CLOSED
+        for a in state.actions
+    )
 
 
 def modification_approves(contract: Contract) -> bool:

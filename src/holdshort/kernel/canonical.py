@@ -84,6 +84,9 @@ class Json:
     def __delattr__(self, name: str) -> None:
         raise AttributeError(f"Json is immutable; cannot delete {name}")
 
+    def __deepcopy__(self, _memo: object) -> Json:
+        return self
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Json) and other.text == self.text
 
@@ -122,6 +125,9 @@ class Body:
 
     def __delattr__(self, name: str) -> None:
         raise AttributeError(f"Body is immutable; cannot delete {name}")
+
+    def __deepcopy__(self, _memo: object) -> Body:
+        return self
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Body) and other.digest == self.digest

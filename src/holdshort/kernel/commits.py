@@ -131,7 +131,7 @@ def _pool_change(
 ) -> PoolChange | None:
     old = before.pool if before is not None else Pool()
     new = after.pool
-    if new is old:
+    if new is old or (before is None and new == old):
         return None
     guarded: frozenset[str] = frozenset()
     for event in events:
