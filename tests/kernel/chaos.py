@@ -53,7 +53,9 @@ def rules(picks: Picks) -> Contract:
         retry_on=frozenset(ERRORS) if picks.flag() else frozenset({ErrorClass.RATE_LIMITED}),
         scope=business("n"),
     )
-    send = tool("send", picks.one(RECEIVERS), calls_max=3, plan_tool="read" if picks.flag() else None)
+    send = tool(
+        "send", picks.one(RECEIVERS), calls_max=3, plan_tool="read" if picks.flag() else None
+    )
     poll = ToolProgress(kind=ProgressKind.POLL, min_interval_ms=500, deadline_ms=9_000)
     read = reader(progress=poll) if picks.flag() else reader()
     return contract(
@@ -196,9 +198,7 @@ class Chaos:
         if run.state.hold is not None:
             run.hold(None)
             return
-        index = next(
-            (a.index for a in run.state.actions if a.status is ActionStatus.ASKED), None
-        )
+        index = next((a.index for a in run.state.actions if a.status is ActionStatus.ASKED), None)
         by = picks.one(("bo", "cy", "starter"))
         if index is not None and picks.number(5) < 4:
             verdict = picks.one(("approve", "approve", "approve", "reject", "modify"))
@@ -233,4 +233,3 @@ class Chaos:
         if thing == run.acquire:
             self.calls.clear()
         thing()
-

@@ -105,9 +105,7 @@ def test_outcome_and_next_question_may_share_one_commit() -> None:
 
     assert whole.live
     assert [c.status for c in whole.intents] == [IntentStatus.APPLIED]
-    assert whole.pool == PoolChange(
-        steps=1, guarded=frozenset({"steps", "tokens", "cost_usd"})
-    )
+    assert whole.pool == PoolChange(steps=1, guarded=frozenset({"steps", "tokens", "cost_usd"}))
 
 
 @pytest.mark.feature("F47")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -170,7 +171,7 @@ def test_the_rules_stand_in_the_order_that_the_design_gives() -> None:
 def test_every_neighbouring_pair_is_listed() -> None:
     names = NAMES.split(", ")
 
-    assert list(PAIRS) == [f"{a}, {b}" for a, b in zip(names, names[1:], strict=False)]
+    assert list(PAIRS) == [f"{a}, {b}" for a, b in pairwise(names)]
 
 
 @pytest.mark.feature("F5")

@@ -24,7 +24,7 @@ def test_a_state_that_the_log_does_not_give_is_caught() -> None:
     run = Run()
     run.act()
 
-    with pytest.raises(InvariantBroken, match="^replay_gives_the_state"):
+    with pytest.raises(InvariantBroken, match=r"^replay_gives_the_state"):
         check(run.contract, run.log, replace(run.state, step=7))
 
 

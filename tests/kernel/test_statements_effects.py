@@ -73,5 +73,5 @@ def test_a_quorum_that_is_too_small_and_an_own_approval_are_caught() -> None:
     own = but(run.log, ev.ApprovalGranted, by="starter")
 
     for rules, log in ((strict, run.log), (apart, own)):
-        with pytest.raises(InvariantBroken, match="^a_quorum_is_of_different_people"):
+        with pytest.raises(InvariantBroken, match=r"^a_quorum_is_of_different_people"):
             INVARIANTS["a_quorum_is_of_different_people"](record(rules, log))

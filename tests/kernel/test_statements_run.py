@@ -155,7 +155,9 @@ def test_a_stopped_run_starts_nothing_also_within_one_append() -> None:
     appended("a_stopped_run_starts_nothing", held, [asked(run)])
     appended("a_stopped_run_starts_nothing", run, [request, asked(run)])
     appended("a_stopped_run_starts_nothing", run, [place, asked(run)])
-    check_append(held.contract, held.state, [lift, asked(run)], fold(held.state, [lift, asked(run)]))
+    check_append(
+        held.contract, held.state, [lift, asked(run)], fold(held.state, [lift, asked(run)])
+    )
 
 
 @pytest.mark.feature("F29")
