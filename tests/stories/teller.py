@@ -32,7 +32,6 @@ from holdshort.kernel import observations as obs
 from holdshort.kernel.approvals import judge
 from holdshort.kernel.canonical import Body, Json
 from holdshort.kernel.contract import Contract, Criterion
-from holdshort.kernel.effects import IntentRecord
 from holdshort.kernel.errors import HoldshortError, Refused
 from holdshort.kernel.events import RunStarted
 from holdshort.kernel.observe_people import answer_refused
@@ -484,11 +483,6 @@ class Teller:
         for commit in self.store.commits[self.run]:
             kinds = " · ".join(type(event).__name__ for event in commit.events)
             self.said.append(f"> [{kinds}]")
-
-
-def intent_rows(store: WatchedStore) -> list[IntentRecord]:
-    """Every intent the store knows."""
-    return list(store._intents.values())
 
 
 def check(teller: Teller) -> None:
