@@ -5,14 +5,16 @@ The pool counts spent plus reserved, so a limit is never overshot by what is sti
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import Final
 
 from holdshort.kernel.canonical import decimal_text
 from holdshort.kernel.contract import Contract
 from holdshort.kernel.state import Action, RunState
+
+_NOTHING: Final = Decimal(0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,13 +55,17 @@ def dispatch_exceeds(
     if pool.tool_calls + asked > limits.tool_calls_max:
         left = limits.tool_calls_max - pool.tool_calls
         return _excess("tool_calls", asked, left, limits.tool_calls_max)
-    cost = Decimal(0)
-    for tool, count in Counter(action.tool for action in actions).items():
-        terms = contract.tools[tool]
-        used = state.calls.get(tool, 0)
-        if terms.calls_max is not None and used + count > terms.calls_max:
-            return _excess(f"tool_calls.{tool}", count, terms.calls_max - used, terms.calls_max)
-        cost += terms.cost_usd * count
+    cost = _NOTHING
+    counts: dict[str, int] = {}
+    for action in actions:
+        terms = contract.tools[action.tool]
+        cost += terms.cost_usd
+        if terms.calls_max is not None:
+            counts[action.tool] = counts.get(action.tool, 0) + 1
+    for tool, count in counts.items():
+        most, used = contract.tools[tool].calls_max, state.calls.get(tool, 0)
+        if most is not None and used + count > most:
+            return _excess(f"tool_calls.{tool}", count, most - used, most)
     return _cost_exceeds(contract, state, cost)
 
 

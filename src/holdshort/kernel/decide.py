@@ -68,7 +68,7 @@ def unknown_outcome(contract: Contract, state: RunState, now_ms: int) -> Decisio
     return None
 
 
-_UNRESOLVED: Final = (ActionStatus.UNKNOWN, ActionStatus.LOOKING, ActionStatus.QUESTION)
+_UNRESOLVED: Final = frozenset({ActionStatus.UNKNOWN, ActionStatus.LOOKING, ActionStatus.QUESTION})
 
 
 def stopping(_contract: Contract, state: RunState, now_ms: int) -> Decision | None:

@@ -14,19 +14,19 @@ from holdshort.kernel.decision import Decision
 from holdshort.kernel.effects import sent_key
 from holdshort.kernel.state import Action, ActionStatus, RunState
 
-_UNDISPATCHED: Final = (ActionStatus.PROPOSED, ActionStatus.APPROVED)
-_PENDING: Final = (*_UNDISPATCHED, ActionStatus.BACKOFF)
-_WORK: Final = (*_PENDING, ActionStatus.PREPARED)
+_UNDISPATCHED: Final = frozenset({ActionStatus.PROPOSED, ActionStatus.APPROVED})
+_PENDING: Final = _UNDISPATCHED | {ActionStatus.BACKOFF}
+_WORK: Final = _PENDING | {ActionStatus.PREPARED}
 
 
 def undispatched(state: RunState) -> tuple[Action, ...]:
     """Actions that were proposed and never sent."""
-    return tuple(a for a in state.actions if a.status in _UNDISPATCHED)
+    return tuple([a for a in state.actions if a.status in _UNDISPATCHED])
 
 
 def pending(state: RunState) -> tuple[Action, ...]:
     """Actions whose next dispatch still has to be reserved in the budget."""
-    return tuple(a for a in state.actions if a.status in _PENDING)
+    return tuple([a for a in state.actions if a.status in _PENDING])
 
 
 def next_step(contract: Contract, state: RunState, now_ms: int) -> Decision | None:

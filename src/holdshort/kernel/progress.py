@@ -94,9 +94,11 @@ def stuck(contract: Contract, state: RunState, now_ms: int, *, ahead: int = 0) -
     count = progress.outcome_streak if progress.outcome else 0
     if count and count + ahead >= limit and not _poll_allows(contract, state, now_ms):
         return Sign(name="same_state", count=count, limit=limit, fingerprint=last)
-    for period in range(2, rules.cycle_period_max + 1):
-        length = min(period * rules.cycle_laps, WINDOW) - ahead
-        if _cycles(progress.window, period, length):
+    window = progress.window
+    for period in range(2, min(rules.cycle_period_max + 1, len(window))):
+        if window[-1] != window[-1 - period]:
+            continue
+        if _cycles(window, period, min(period * rules.cycle_laps, WINDOW) - ahead):
             return Sign(name="cycle", count=period, limit=rules.cycle_laps, fingerprint=last)
     stale = rules.no_new_evidence_steps
     if stale is None or progress.stale_steps + ahead < stale:
@@ -135,7 +137,7 @@ def _poll_allows(contract: Contract, state: RunState, now_ms: int) -> bool:
 
 def _cycles(window: tuple[str, ...], period: int, length: int) -> bool:
     count = len(window)
-    if length > count or length <= period or window[-1] != window[-1 - period]:
+    if length > count or length <= period:
         return False
     for place in range(count - length + period, count):
         if window[place] != window[place - period]:

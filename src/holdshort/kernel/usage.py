@@ -49,7 +49,7 @@ class Usage:
 NOTHING_USED = Usage()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)  # no slots: see `changed`
 class Pool:
     """What the tree of runs has used: spent plus reserved, so it never understates."""
 
