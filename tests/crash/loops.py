@@ -52,9 +52,7 @@ def receiver(outside: Outside, kind: str) -> hs.Receiver:
         case "KL":
             return hs.Receiver(dedupes="key", key_retention="24h", lookup=find)
         case "KL+":
-            return hs.Receiver(
-                dedupes="key", key_retention="24h", lookup=find, seal="tombstone"
-            )
+            return hs.Receiver(dedupes="key", key_retention="24h", lookup=find, seal="tombstone")
         case "L":
             return hs.Receiver(lookup=find)
         case "LF":
@@ -145,8 +143,11 @@ def approved(outside: Outside, kind: str, **spec: Any) -> hs.Loop:
         return hs.done() if view.results("act") else hs.call("act", order=7)
 
     return hs.Loop(
-        _contract([tool], **spec), agent=hs.FunctionAgent(decide), tools=[tool],
-        evaluators=[_judge(outside)], name=kind,
+        _contract([tool], **spec),
+        agent=hs.FunctionAgent(decide),
+        tools=[tool],
+        evaluators=[_judge(outside)],
+        name=kind,
     )
 
 

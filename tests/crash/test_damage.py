@@ -1,4 +1,4 @@
-"""Damaged files: flipped bytes, torn files, lost tails. Refused or recovered, never a wrong run."""
+"""Damaged files: flipped bits, torn files, lost tails. Refused or recovered; never a wrong run."""
 
 from __future__ import annotations
 

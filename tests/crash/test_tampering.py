@@ -227,4 +227,3 @@ def test_the_place_that_names_a_lost_artifact_is_told(make: Make) -> None:
 
     for seq in (verdict, manifest):
         assert any(fault.startswith(f"event {seq}: artifact") for fault in faults), faults
-

@@ -9,7 +9,7 @@ import pytest
 
 from holdshort.kernel.state import Phase
 from tests.crash.conftest import Make
-from tests.crash.loops import EFFECT_KINDS
+from tests.crash.loops import BOUND_SECONDS, EFFECT_KINDS
 from tests.crash.scene import Scene
 
 INTENT = {"after": "ActionAuthorised"}
@@ -93,6 +93,19 @@ def test_a_killed_run_resumes_with_the_promise_of_its_receiver(
         assert scene.kinds().count("QuestionAsked") == 1
     else:
         assert state.phase is Phase.SUCCEEDED
+
+
+@pytest.mark.feature("F25", "F27")
+@pytest.mark.parametrize("window", ["intent", "effect"])
+def test_a_bound_is_waited_out_before_the_receiver_is_asked(make: Make, window: str) -> None:
+    """From the commit that authorised: a paused sender is bounded by it, too."""
+    scene = make(loop="single", kind="LB")
+    scene.killed("start", **WINDOWS[window])
+
+    scene.told("resume")
+
+    at = {type(event).__name__: event.at for event in reversed(scene.log())}  # the first of each
+    assert at["LookUpStarted"] - at["ActionAuthorised"] >= BOUND_SECONDS * 1000
 
 
 @pytest.mark.feature("F23", "F24")

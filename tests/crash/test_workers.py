@@ -115,6 +115,7 @@ def test_a_lease_that_is_kept_alive_is_not_taken(make: Make) -> None:
     with (scene.outside.folder / "inside").open():
         pass  # opened on both sides: the tool runs
     assert scene.told("resume", wait=False)["error"] == "RequestRefused"
+    assert scene.told("rush")["error"] == "LeaseHeld"
 
     told = scene.told("resume")  # waits until the holder has ended
 

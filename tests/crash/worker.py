@@ -22,6 +22,7 @@ from typing import Any, NoReturn
 
 import holdshort as hs
 from holdshort.app.client import Client
+from holdshort.app.hosting import drive_here
 from holdshort.app.locate import Found
 from holdshort.app.office import Office
 from holdshort.app.orders import Order
@@ -170,6 +171,22 @@ class Job:
         wait = self._wanted.get("wait", True)
         drive = await client.prepare_resume(run_id, found=found, secrets={}, wait=wait)
         return await drive.go(watch=self._plan.watch)
+
+    async def rush(self, client: Client) -> Result:
+        """Drive the run of this store without asking whether somebody else does."""
+        run_id = str((await client.runs())[0]["run_id"])
+        found = Found(loop=self._loop, label=self._loop.name)
+        drive = await client.prepare_resume(run_id, found=found, secrets={})
+        await drive_here(
+            drive.office,
+            drive.crew,
+            run_id,
+            workspace=None,
+            replaces=None,
+            watch=self._plan.watch,
+            drain=drive.drain,
+        )
+        return await client.result(run_id)
 
     async def live(self, client: Client) -> Result:
         """Start, or go on where the run stands; approve whatever is asked; to the very end."""
