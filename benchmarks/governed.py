@@ -16,6 +16,8 @@ import time
 from decimal import Decimal
 from pathlib import Path
 
+import apsw
+
 import holdshort as hs
 from bare_loop import tool
 from holdshort.app.locate import Found
@@ -138,8 +140,16 @@ async def cpu_seconds(folder: Path, count: int) -> float:
 
 
 def kept_bytes(folder: Path) -> int:
-    """What the store occupies once its log of changes is folded in."""
-    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    """What runs leave behind: the database once its write-ahead log is folded in, and traces.
+
+    The write-ahead log itself has a fixed length and is written over; it does not count.
+    """
+    database = folder / "runs.db"
+    connection = apsw.Connection(str(database))
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    connection.close()
+    traces = (path for path in folder.rglob("*.jsonl") if path.is_file())
+    return database.stat().st_size + sum(path.stat().st_size for path in traces)
 
 
 async def flatness(folder: Path, length: int, rounds: int) -> dict[str, object]:

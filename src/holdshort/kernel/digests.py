@@ -8,6 +8,8 @@ from typing import Final
 
 GENESIS: Final = bytes(32)
 _TAG: Final = (3).to_bytes(8, "big") + b"hs1"
+_EIGHT: Final = (8).to_bytes(8, "big")
+_THIRTY_TWO: Final = (32).to_bytes(8, "big")
 
 
 def sha256_name(raw: bytes) -> str:
@@ -22,7 +24,11 @@ def framed(fields: Iterable[bytes]) -> bytes:
 
 def digest_of(*fields: str) -> str:
     """`sha256:…` over length-prefixed text fields, under the tag `hs1`."""
-    return sha256_name(_TAG + framed([field.encode() for field in fields]))
+    raw = _TAG
+    for field in fields:
+        coded = field.encode()
+        raw += len(coded).to_bytes(8, "big") + coded
+    return "sha256:" + hashlib.sha256(raw).hexdigest()
 
 
 def commitment(salt: bytes, body: bytes) -> bytes:
@@ -34,15 +40,22 @@ def link(  # noqa: PLR0913 - the six fields of a link are its definition
     previous: bytes, run_id: str, seq: int, epoch: int, kind: str, committed: bytes
 ) -> bytes:
     """The chain hash of one event: SHA-256 over its length-prefixed fields."""
+    run, name = run_id.encode(), kind.encode()
     return hashlib.sha256(
-        framed(
-            [
+        b"".join(
+            (
+                _THIRTY_TWO,
                 previous,
-                run_id.encode(),
+                len(run).to_bytes(8, "big"),
+                run,
+                _EIGHT,
                 seq.to_bytes(8, "big"),
+                _EIGHT,
                 epoch.to_bytes(8, "big"),
-                kind.encode(),
+                len(name).to_bytes(8, "big"),
+                name,
+                _THIRTY_TWO,
                 committed,
-            ]
+            )
         )
     ).digest()

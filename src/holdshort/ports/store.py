@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from holdshort.kernel.canonical import Json
 from holdshort.kernel.commits import Commit, LeaseMove
@@ -99,8 +99,7 @@ class Post:
     posted_at: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoredEvent:
+class StoredEvent(NamedTuple):
     """One event as it lies in the store, for `log` and `verify`."""
 
     seq: int

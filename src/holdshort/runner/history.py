@@ -75,6 +75,7 @@ class History:
     def __init__(self, contract: Contract, tools: Mapping[str, ToolPort], store: Store) -> None:
         self._contract = contract
         self._store = store
+        self._criteria = tuple(c.name for c in contract.goal.criteria)
         self._entries: deque[_Entry] = deque(maxlen=WINDOW)
         self._proposed: dict[tuple[int, int], ev.ActionProposed] = {}
         self._input: Json = Json("null")
@@ -193,7 +194,7 @@ class History:
             run_id=state.run_id,
             step=step,
             goal=self._contract.goal.statement,
-            criteria=tuple(c.name for c in self._contract.goal.criteria),
+            criteria=self._criteria,
             input=self._input.value,
             tools=self._tools,
             observations=_Window(tuple(self._entries)),

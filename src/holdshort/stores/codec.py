@@ -68,12 +68,11 @@ def decode_state(body: bytes) -> RunState:
 
 def absent_artifacts(event: Event) -> tuple[str, ...]:
     """The digests that an event names without holding their bytes."""
-    names = _body_fields(type(event))
-    found = [
-        body.digest
-        for body in (getattr(event, name) for name in names)
-        if body is not None and body.json is None
-    ]
+    found = []
+    for name in _body_fields(type(event)):
+        body = getattr(event, name)
+        if body is not None and body.json is None:
+            found.append(body.digest)
     if isinstance(event, ManifestWritten):
         found.append(event.ref)
     elif isinstance(event, RunSucceeded) and event.manifest is not None:
@@ -121,7 +120,7 @@ class _Record:
         parts = [
             key + write(found)
             for (key, write, default), found in zip(self._plan, self._get(value), strict=True)
-            if default is _REQUIRED or found != default
+            if default is _REQUIRED or (found is not default and found != default)
         ]
         return "{" + ",".join(parts) + "}"
 

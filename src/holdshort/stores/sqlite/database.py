@@ -93,6 +93,11 @@ class Database:
             self._guarded(lambda: self._connection.execute("COMMIT"))
             return result
 
+    def read_row(self, name: str, *values: Value) -> Row | None:
+        """One statement on its own, which is consistent by itself."""
+        with self._lock:
+            return self._guarded(lambda: self.row(name, *values))
+
     def _worked(self, begin: str, work: Callable[[], T]) -> T:
         self._connection.execute(begin)
         try:

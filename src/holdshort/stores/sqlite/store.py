@@ -138,6 +138,10 @@ class SqliteStore(SqliteDesk):
 
     async def intents(self, tenant: str, bases: Sequence[str]) -> Mapping[str, IntentRecord]:
         """The newest version under each base that has one."""
+        if len(bases) == 1:
+            row = self._database.read_row("intent_newest", tenant, pack(bases[0]))
+            if row is None:
+                return {}
         return self._database.read(lambda: self._intents(tenant, bases)) if bases else {}
 
     def _intents(self, tenant: str, bases: Sequence[str]) -> dict[str, IntentRecord]:
