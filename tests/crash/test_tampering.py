@@ -197,6 +197,24 @@ def test_what_is_derived_from_the_log_cannot_say_something_else(make: Make, what
     assert len(scene.outside.requests) == SENT
 
 
+@pytest.mark.feature("F23", "F24", "F39")
+@pytest.mark.parametrize("how", ["UPDATE intent SET status = 'not_applied'", "DELETE FROM intent"])
+def test_an_outcome_that_the_record_of_its_effect_contradicts_ends_the_drive(
+    make: Make, how: str
+) -> None:
+    """The log has the effect in flight; a table that says otherwise was changed past our code."""
+    scene = make(loop="single", kind="KL")
+    scene.killed("start", at="after_effect")
+    scene.sql(how)
+
+    told = scene.told("resume")
+
+    assert told["error"] == "BrokenRecord", told
+    assert "differ" in told["message"]
+    assert len(scene.outside.effects) == 1
+    assert "OutcomeReconciled" not in scene.kinds()
+
+
 @pytest.mark.feature("F20", "F39", "F41")
 @pytest.mark.parametrize("how", ["UPDATE artifact SET body = x'7b7d'", "DELETE FROM artifact"])
 def test_a_changed_or_deleted_artifact_is_found_and_refused(make: Make, how: str) -> None:
