@@ -55,6 +55,7 @@ class Holder:
         self._head = loaded.row
         self._replaces = replaces
         self.held = False
+        self._keep = self._terms((LeaseMove.KEEP,))
         self._boot_base = host.clock.boot_ms()
         self._wall_base = max(loaded.state.at, host.clock.wall_ms())
 
@@ -71,8 +72,9 @@ class Holder:
         lease is given back, and nothing new is started.
         """
         while True:
-            facts = self._observed(answers, release)
-            draft, command = await self._decided(facts, release=bool(release))
+            now = self.now()
+            facts = self._observed(answers, release, now)
+            draft, command = await self._decided(facts, now, release=bool(release))
             try:
                 await self._append(draft, answers, command)
             except (CancelMarked, HeldByOperator, IntentMoved, StageRefused) as refusal:
@@ -82,17 +84,18 @@ class Holder:
 
     async def visit(self, answers: Sequence[Performed]) -> None:
         """Take the run for one append: facts, and the end if it is due; nothing is performed."""
-        draft = self._observed(answers, "")
-        decision = decide(self._host.contract, draft.state, self.now())
+        now = self.now()
+        draft = self._observed(answers, "", now)
+        decision = decide(self._host.contract, draft.state, now)
         command = decision.command
         if isinstance(command, Finish):
             draft.add(decision.record)
         elif not isinstance(command, Park):
-            command = Park(waiting_for="resume", until=self.now())
+            command = Park(waiting_for="resume", until=now)
         await self._append(draft, answers, command)
 
-    def _observed(self, answers: Sequence[Performed], release: str) -> _Draft:
-        contract, now = self._host.contract, self.now()
+    def _observed(self, answers: Sequence[Performed], release: str, now: int) -> _Draft:
+        contract = self._host.contract
         draft = _Draft(state=self.state)
         for answer in answers:
             draft.add(observe(contract, draft.state, answer.seen, now))
@@ -100,11 +103,11 @@ class Holder:
             draft.add(observe(contract, draft.state, obs.Released(reason=release), now))
         return draft
 
-    async def _decided(self, facts: _Draft, *, release: bool) -> tuple[_Draft, Command]:
+    async def _decided(self, facts: _Draft, now: int, *, release: bool) -> tuple[_Draft, Command]:
         draft = _Draft(state=facts.state, trail=list(facts.trail))
         if release:
-            return draft, Park(waiting_for="resume", until=self.now())
-        contract, now = self._host.contract, self.now()
+            return draft, Park(waiting_for="resume", until=now)
+        contract = self._host.contract
         decision = decide(contract, draft.state, now)
         draft.add(decision.record)
         while isinstance(decision.command, WriteManifest):
@@ -115,7 +118,7 @@ class Holder:
         command = decision.command
         if isinstance(command, Sleep) and command.until <= now and draft.trail:
             # A sleep of no length: decide again, in the same append.
-            return await self._decided(draft, release=False)
+            return await self._decided(draft, now, release=False)
         return draft, command
 
     async def _manifest(self, draft: _Draft) -> obs.ManifestStored:
@@ -148,18 +151,21 @@ class Holder:
             released = obs.Released(reason=_reason(command))
             draft.add(observe(self._host.contract, draft.state, released, self.now()))
         commit = commit_for(self.state, draft.state, [event for _, event in draft.trail])
-        terms = LeaseTerms(
-            moves=moves,
-            owner=self._host.owner,
-            lease_ms=self._host.contract.lease.lease_ms,
-            replaces=self._replaces,
-        )
+        terms = self._keep if moves == (LeaseMove.KEEP,) else self._terms(moves)
         await self._host.store.append(commit, terms, self._extras(draft, answers, command))
         self.state = draft.state
         self.held = LeaseMove.RELEASE not in moves
         self.fresh += draft.trail
         for state, event in draft.trail:
             self._host.watch(state, event)
+
+    def _terms(self, moves: tuple[LeaseMove, ...]) -> LeaseTerms:
+        return LeaseTerms(
+            moves=moves,
+            owner=self._host.owner,
+            lease_ms=self._host.contract.lease.lease_ms,
+            replaces=self._replaces,
+        )
 
     def _moves(self, command: Command | None) -> tuple[LeaseMove, ...]:
         take = () if self.held else (LeaseMove.ACQUIRE,)
@@ -183,11 +189,12 @@ class Holder:
         answers: Sequence[Performed],
         command: Command | None,
     ) -> Extras:
-        artifacts = dict(draft.artifacts)
+        artifacts = draft.artifacts
         staged: tuple[StagedWrite, ...] = ()
         for answer in answers:
-            artifacts.update(answer.artifacts)
-            artifacts.update(_large_arguments(answer.seen))
+            more = {**answer.artifacts, **_large_arguments(answer.seen)}
+            if more:
+                artifacts = {**artifacts, **more}
             staged += answer.staged
         wake_at = waiting_for = None
         if isinstance(command, Park):
