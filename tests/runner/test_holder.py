@@ -98,7 +98,7 @@ def test_the_runs_clock_ignores_jumps_of_the_wall_clock(make: Make) -> None:
     async def work() -> tuple[int, int, int]:
         host = world.host()
         await world.create(host)
-        holder = Holder(host, await host.store.load("run-1"))
+        holder = Holder(host, (await host.store.load("run-1")).state)
         before = holder.now()
         world.clock.jump_wall(-86_400_000)
         back = holder.now()

@@ -382,7 +382,7 @@ async def _take(world: World, owner: str) -> None:
     host = world.host(owner=owner)
     loaded = await host.store.load("run-1")
     acquired = obs.Acquired(epoch=loaded.row.epoch + 1, owner=owner, take_over=False)
-    await Holder(host, loaded).advance([Performed(seen=acquired)])
+    await Holder(host, loaded.state).advance([Performed(seen=acquired)])
 
 
 @pytest.mark.feature("F34", "F35", "F36")

@@ -145,7 +145,7 @@ def test_a_changed_record_breaks_p10() -> None:
     store = simulation.world.store
     simulation.world.promises.at_rest("run-0")
     rows = store._runs["run-0"].rows
-    rows[1] = changed(rows[1], body=rows[1].body.replace(b"epoch", b"epocH"))
+    rows[1] = rows[1]._replace(body=rows[1].body.replace(b"epoch", b"epocH"))
 
     with pytest.raises(PromiseBroken, match="P10 run-0"):
         simulation.world.promises.at_rest("run-0")

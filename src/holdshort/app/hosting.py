@@ -18,7 +18,7 @@ from holdshort.kernel.events import Event, RunStarted
 from holdshort.kernel.state import RunState
 from holdshort.runner.host import Draining, Driven, Host
 from holdshort.runner.lease import owner_name
-from holdshort.runner.loop import create, drive
+from holdshort.runner.loop import drive, start
 
 Watch = Callable[[RunState, Event], None]
 
@@ -48,8 +48,8 @@ async def start_here(  # noqa: PLR0913 - what the beginning of a run consists of
     """Make the run durable and drive it."""
     with _tracing(office, crew.contract, started.run_id, watch) as seen:
         host = _host(office, crew, workspace, seen, drain)
-        await create(host, started, documents=documents, artifacts=artifacts)
-        return await _drive(host, started.run_id, None)
+        driven = await start(host, started, documents=documents, artifacts=artifacts)
+        return await _woken(host, started.run_id, driven)
 
 
 async def drive_here(  # noqa: PLR0913 - as above
@@ -65,12 +65,11 @@ async def drive_here(  # noqa: PLR0913 - as above
     """Acquire the lease, in place of an owner that is gone if there is one, and drive."""
     with _tracing(office, crew.contract, run_id, watch) as seen:
         host = _host(office, crew, workspace, seen, drain)
-        return await _drive(host, run_id, replaces)
+        return await _woken(host, run_id, await drive(host, run_id, replaces=replaces))
 
 
-async def _drive(host: Host, run_id: str, replaces: str | None) -> Driven:
-    """Drive; a back-off too long to hold the lease for is waited out without it."""
-    driven = await drive(host, run_id, replaces=replaces)
+async def _woken(host: Host, run_id: str, driven: Driven) -> Driven:
+    """Go on after a back-off that is too long to hold the lease for, as often as there is one."""
     while isinstance(driven.command, Sleep) and not driven.interrupted:
         await _sleep_until(host, driven.command.until)
         if host.draining.wanted:

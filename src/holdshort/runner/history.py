@@ -89,6 +89,10 @@ class History:
             if name in contract.tools
         }
 
+    def begin(self, given: Json) -> None:
+        """A new run has no log to read back."""
+        self._input = given
+
     async def open(self, state: RunState) -> None:
         """Read back the end of the log, and the run's input."""
         self._input = Json(await self._text(state.input))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import cast
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final, cast
 
 from holdshort.kernel import observations as obs
 from holdshort.kernel.canonical import Body, Json
@@ -17,18 +17,23 @@ from holdshort.kernel.errors import (
     CancelMarked,
     HeldByOperator,
     IntentMoved,
+    InvariantBroken,
     Refused,
     StageRefused,
 )
-from holdshort.kernel.events import Event
+from holdshort.kernel.events import Event, RunStarted
 from holdshort.kernel.evolve import evolve
+from holdshort.kernel.invariants import check_append
 from holdshort.kernel.manifest import compose
 from holdshort.kernel.observe import observe
 from holdshort.kernel.state import ActionStatus, RunState
-from holdshort.ports.store import Extras, LeaseTerms, Loaded, StagedWrite
+from holdshort.ports.store import Extras, LeaseTerms, StagedWrite
 from holdshort.runner.host import Host
 from holdshort.runner.judging import whole_log
 from holdshort.runner.performed import Performed
+
+_REFUSALS_MAX: Final = 100
+"""Guards that may say no to one decision after another: a bound for what cannot happen."""
 
 
 @dataclass(slots=True)
@@ -45,19 +50,42 @@ class _Draft:
             self.trail.append((self.state, event))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Birth:
+    """What the first append of a new run brings along: its first event, and the artifacts of its
+    contract and definitions, of which `documents` is the digest."""
+
+    started: RunStarted
+    documents: str
+    artifacts: Mapping[str, bytes]
+
+    @property
+    def input(self) -> Json:
+        """What the run is given."""
+        body = self.started.input
+        return body.json or Json(self.artifacts[body.digest].decode())
+
+
 class Holder:
     """Observes, decides and appends for one run. Not shared between tasks while it appends."""
 
-    def __init__(self, host: Host, loaded: Loaded, *, replaces: str | None = None) -> None:
+    def __init__(
+        self,
+        host: Host,
+        state: RunState,
+        *,
+        replaces: str | None = None,
+        birth: Birth | None = None,
+    ) -> None:
         self._host = host
-        self.state = loaded.state
+        self.state = state
         self.fresh: list[tuple[RunState, Event]] = []
-        self._head = loaded.row
         self._replaces = replaces
+        self.birth = birth
         self.held = False
         self._keep = self._terms((LeaseMove.KEEP,))
         self._boot_base = host.clock.boot_ms()
-        self._wall_base = max(loaded.state.at, host.clock.wall_ms())
+        self._wall_base = max(state.at, host.clock.wall_ms())
 
     def now(self) -> int:
         """The run's clock: never behind its last event, and blind to jumps of the wall clock."""
@@ -71,7 +99,7 @@ class Holder:
         observation, until a decision is accepted. With `release`, the facts are committed, the
         lease is given back, and nothing new is started.
         """
-        while True:
+        for _ in range(_REFUSALS_MAX):
             now = self.now()
             facts = self._observed(answers, release, now)
             draft, command = await self._decided(facts, now, release=bool(release))
@@ -81,6 +109,7 @@ class Holder:
                 answers = await self._without_decision(facts, answers, refusal)
             else:
                 return command
+        raise InvariantBroken(f"run {self.state.run_id}: the same decision is refused for ever")
 
     async def visit(self, answers: Sequence[Performed]) -> None:
         """Take the run for one append: facts, and the end if it is due; nothing is performed."""
@@ -150,14 +179,34 @@ class Holder:
         if not draft.trail:
             released = obs.Released(reason=_reason(command))
             draft.add(observe(self._host.contract, draft.state, released, self.now()))
-        commit = commit_for(self.state, draft.state, [event for _, event in draft.trail])
         terms = self._keep if moves == (LeaseMove.KEEP,) else self._terms(moves)
-        await self._host.store.append(commit, terms, self._extras(draft, answers, command))
+        extras = self._extras(draft, answers, command)
+        if self.birth is not None:
+            await self._be_born(self.birth, draft, terms, extras)
+        else:
+            events = [event for _, event in draft.trail]
+            check_append(self._host.contract, self.state, events, draft.state)
+            commit = commit_for(self.state, draft.state, events)
+            await self._host.store.append(commit, terms, extras)
         self.state = draft.state
         self.held = LeaseMove.RELEASE not in moves
         self.fresh += draft.trail
         for state, event in draft.trail:
             self._host.watch(state, event)
+
+    async def _be_born(
+        self, birth: Birth, draft: _Draft, terms: LeaseTerms, extras: Extras
+    ) -> None:
+        """The first append of a new run makes it: start, lease and first question at once."""
+        draft.trail.insert(0, (self.state, birth.started))
+        await self._host.store.create(
+            commit_for(None, draft.state, [event for _, event in draft.trail]),
+            terms,
+            replace(extras, artifacts={**extras.artifacts, **birth.artifacts}),
+            limits=self._host.contract.budgets,
+            documents=birth.documents,
+        )
+        self.birth = None
 
     def _terms(self, moves: tuple[LeaseMove, ...]) -> LeaseTerms:
         return LeaseTerms(

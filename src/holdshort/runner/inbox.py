@@ -8,11 +8,20 @@ from holdshort.kernel import observations as obs
 from holdshort.kernel.canonical import Json
 from holdshort.kernel.state import RunState
 from holdshort.kernel.values import changed
-from holdshort.ports.store import Post, Store
+from holdshort.ports.store import Loaded, Post, Store
+from holdshort.runner.host import Host
 from holdshort.runner.performed import Performed
 
 DECISION = "decision"
 ANSWER = "answer"
+
+
+def taken(host: Host, loaded: Loaded) -> list[Performed]:
+    """The lease, and what waits for the run, as the first observations of a hold."""
+    row = loaded.row
+    acquired = obs.Acquired(epoch=row.epoch + 1, owner=host.owner, take_over=row.owner is not None)
+    wishes = from_marks(loaded.state, row.cancel, loaded.hold)
+    return [Performed(seen=acquired), *wishes, *from_posts(loaded.posts)]
 
 
 def from_marks(

@@ -28,12 +28,12 @@ from holdshort.kernel.commits import LeaseMove, commit_for
 from holdshort.kernel.errors import InvariantBroken, Refused
 from holdshort.kernel.events import RunStarted
 from holdshort.kernel.evolve import evolve
-from holdshort.ports.store import Extras, LeaseTerms, Loaded
+from holdshort.ports.store import Extras, LeaseTerms
 from holdshort.runner.heartbeat import Heartbeat
 from holdshort.runner.history import History
-from holdshort.runner.holder import Holder
+from holdshort.runner.holder import Birth, Holder
 from holdshort.runner.host import Driven, Host
-from holdshort.runner.inbox import from_marks, from_posts, with_intents
+from holdshort.runner.inbox import taken, with_intents
 from holdshort.runner.mailbox import Mailbox
 from holdshort.runner.perform import Performer
 from holdshort.runner.performed import Performed
@@ -59,6 +59,16 @@ async def create(
     host.watch(state, started)
 
 
+async def start(
+    host: Host, started: RunStarted, *, documents: str, artifacts: Mapping[str, bytes]
+) -> Driven:
+    """Make the run, hold it from its first commit on, and move it as `drive` does."""
+    birth = Birth(started=started, documents=documents, artifacts=artifacts)
+    holder = Holder(host, evolve(None, started), birth=birth)
+    acquired = obs.Acquired(epoch=1, owner=host.owner, take_over=False)
+    return await _unwrapped(_Loop(host, holder).run([Performed(seen=acquired)]))
+
+
 async def drive(host: Host, run_id: str, *, replaces: str | None = None) -> Driven:
     """Hold the run and move it until it ends, waits for somebody else, or this worker drains.
 
@@ -66,32 +76,43 @@ async def drive(host: Host, run_id: str, *, replaces: str | None = None) -> Driv
     and `BrokenRecord` when its record is damaged. Nothing is lost in any of these cases.
     """
     loaded = await host.store.load(run_id)
+    if loaded.state.phase.terminal:
+        return Driven(state=loaded.state, command=Finish())
+    holder = Holder(host, loaded.state, replaces=replaces)
+    return await _unwrapped(_Loop(host, holder).run(taken(host, loaded)))
+
+
+async def _unwrapped(work: Awaitable[Driven]) -> Driven:
+    """Out of the task group's wrapping, where one error ended the loop."""
     try:
-        return await _Loop(host, loaded, replaces).run()
+        return await work
     except BaseExceptionGroup as group:
-        raise _only(group) from None
+        error: BaseException = group
+        while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+            error = error.exceptions[0]
+        raise error from None
 
 
 class _Loop:
     """The life of one hold."""
 
-    def __init__(self, host: Host, loaded: Loaded, replaces: str | None) -> None:
+    def __init__(self, host: Host, holder: Holder) -> None:
         self._host = host
-        self._loaded = loaded
-        self._holder = Holder(host, loaded, replaces=replaces)
+        self._holder = holder
         self._history = History(host.contract, host.tools, host.store)
         self._performer = Performer(host, Redactor(host.secrets))
         self._running = 0
         self._yielded_at = 0
         self._mailbox = Mailbox()
 
-    async def run(self) -> Driven:
-        """Drive until the hold is over."""
+    async def run(self, answers: list[Performed]) -> Driven:
+        """Take the run with these first answers, and drive until the hold is over."""
         holder = self._holder
-        if holder.state.phase.terminal:
-            return Driven(state=holder.state, command=Finish())
-        await self._history.open(self._loaded.state)
-        command = await self._advance(await self._taken())
+        if holder.birth is None:
+            await self._history.open(holder.state)
+        else:
+            self._history.begin(holder.birth.input)
+        command = await self._advance(answers)
         lost: list[Refused] = []
         interrupted = False
         async with anyio.create_task_group() as tasks:
@@ -116,15 +137,6 @@ class _Loop:
 
     def _wake(self) -> None:
         self._mailbox.put(Performed(seen=obs.Woke()))
-
-    async def _taken(self) -> list[Performed]:
-        """The lease, and what waits for the run, as observations of one append."""
-        row, state = self._loaded.row, self._loaded.state
-        acquired = obs.Acquired(
-            epoch=row.epoch + 1, owner=self._host.owner, take_over=row.owner is not None
-        )
-        wishes = from_marks(state, row.cancel, self._loaded.hold)
-        return [Performed(seen=acquired), *wishes, *from_posts(self._loaded.posts)]
 
     async def _advance(self, answers: list[Performed], *, release: bool = False) -> Command:
         completed = await with_intents(self._host.store, self._holder.state.tenant, answers)
@@ -183,11 +195,3 @@ class _Loop:
         with self._host.clock.move_on_after(max(until - self._holder.now(), 0)):
             found = await self._mailbox.take()
         return found or [Performed(seen=obs.Woke())]
-
-
-def _only(group: BaseExceptionGroup[BaseException]) -> BaseException:
-    """The one error that ended the loop, out of the task group's wrapping."""
-    error: BaseException = group
-    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
-        error = error.exceptions[0]
-    return error

@@ -103,7 +103,7 @@ class Hold:
             *from_marks(loaded.state, row.cancel, loaded.hold),
             *from_posts(loaded.posts),
         ]
-        self._holder = Holder(self._host, loaded, replaces=replaces)
+        self._holder = Holder(self._host, loaded.state, replaces=replaces)
         self.holding = True
         return self._advance(answers)
 
