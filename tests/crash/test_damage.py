@@ -24,7 +24,7 @@ HEADER = 100
 def settled(make: Make, **loop: object) -> Scene:
     """A run in the middle, all of it in the database file and nothing in the log beside it."""
     scene = make(loop="life", **loop)
-    scene.killed("live", committed=17)
+    scene.killed("live", after="ActionAuthorised", times=6)
     connection = apsw.Connection(str(scene.database))
     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     connection.close()
@@ -195,7 +195,7 @@ def test_a_harmed_write_ahead_log_gives_an_earlier_whole_run(
 ) -> None:
     """What is lost is lost as whole commits; only a head receipt kept elsewhere can tell."""
     scene = make(loop="life")
-    scene.killed("live", committed=17)
+    scene.killed("live", after="ActionAuthorised", times=6)
     wal = scene.database.with_name("runs.db-wal")
     kept = scene.home / "kept"
     shutil.copytree(scene.database.parent, kept)

@@ -102,7 +102,7 @@ def as_nobody(scene: Scene) -> dict[str, int]:
 @pytest.mark.parametrize("what", ["folder", "file"])
 def test_a_store_that_cannot_be_written_starts_nothing(shared: Scene, what: str) -> None:
     scene = shared
-    scene.killed("live", committed=17)
+    scene.killed("live", after="ActionAuthorised", times=6)
     scene.check_whole()
     for beside in ("runs.db-wal", "runs.db-shm"):
         scene.database.with_name(beside).unlink(missing_ok=True)

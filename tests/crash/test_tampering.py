@@ -12,8 +12,8 @@ from holdshort.kernel.canonical import commitment, link
 from tests.crash.conftest import Make
 from tests.crash.scene import Scene
 
-HALF = 17
-"""Commits of a life after which its third effect is in flight."""
+HALF = {"after": "ActionAuthorised", "times": 6}
+"""The third effect of a life is in flight."""
 
 SENT = 2
 """Requests so far."""
@@ -25,7 +25,7 @@ EARLY = 9
 def half_lived(make: Make) -> Scene:
     """A run in the middle, which nobody holds."""
     scene = make(loop="life")
-    scene.killed("live", committed=HALF)
+    scene.killed("live", **HALF)
     assert scene.kinds()[-1] == "ActionAuthorised"
     assert scene.kinds()[EARLY - 1] == "OutcomeSucceeded"
     ((snapshot,),) = scene.sql("SELECT seq FROM snapshot")

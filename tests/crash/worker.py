@@ -41,14 +41,15 @@ SIGNALS = {"kill": signal.SIGKILL, "stop": signal.SIGSTOP}
 
 
 class Plan:
-    """Where this process dies: `at` a point of the outside world, `after` an event of a kind,
-    `inside` its n-th append or when that is `committed`, or `soon` after n events, from another
-    thread."""
+    """Where this process dies: `at` a point of the outside world, `after` an event of a kind is
+    durable (for the n-th of `times`), `inside` its n-th append or when that is `committed`, or
+    `soon` after n events, from another thread."""
 
     def __init__(self, wanted: dict[str, Any], outside: Outside) -> None:
         self._wanted = wanted
         self._outside = outside
         self._appends = self._commits = 0
+        self._times = wanted.get("times", 1)
         self._soon = threading.Event()
         if "soon" in wanted:
             threading.Thread(target=self._die_soon, daemon=True).start()
@@ -61,7 +62,9 @@ class Plan:
     def watch(self, state: RunState, event: Event) -> None:
         """An event is durable."""
         if self._wanted.get("after") == type(event).__name__:
-            self._end()
+            self._times -= 1
+            if self._times == 0:
+                self._end()
         if "soon" in self._wanted:
             self._wanted["soon"] -= 1
             if self._wanted["soon"] == 0:
