@@ -171,3 +171,57 @@ def test_a_kill_switch_set_while_a_tool_runs_holds_the_run_afterwards(make: Make
     assert driven.state.hold is not None
     assert driven.state.usage.model_calls == 1
     assert world.told(ev.OutcomeSucceeded), "what was in flight drained"
+
+
+@pytest.mark.feature("F33")
+def test_a_kill_switch_on_a_tool_stays_until_it_is_lifted(make: Make) -> None:
+    """Resuming under it says nothing new; once it is lifted, the run goes on."""
+    world = make([slow(lambda: world, 1)], [hs.call("work_on"), hs.done()])
+
+    async def work() -> Any:
+        host = world.host()
+        await world.create(host)
+        await host.store.place_hold("tool:work_on", by="ops", why="incident")
+        await drive(host, "run-1")
+        held = await drive(world.host(owner="w2"), "run-1")
+        assert held.state.hold is not None
+        assert [k for k in world.kinds() if k.startswith("Hold")] == ["HoldPlaced"]
+        await host.store.lift_hold("tool:work_on")
+        return await drive(world.host(owner="w3"), "run-1")
+
+    driven = virtual(world, work)
+
+    assert driven.state.phase is Phase.SUCCEEDED
+    assert [k for k in world.kinds() if k.startswith("Hold")] == ["HoldPlaced", "HoldLifted"]
+
+
+@pytest.mark.feature("F33")
+def test_a_switch_that_is_set_lifted_and_set_again_is_heard_each_time(make: Make) -> None:
+    worlds: list[World] = []
+    world = make([slow(lambda: worlds[0], 65)], [hs.call("work_on"), hs.done()])
+    worlds.append(world)
+
+    async def operate() -> None:
+        for second in (1, 21, 41):
+            await world.clock.sleep_ms(second * 1000 - (world.clock.wall_ms() - began))
+            if second == 21:
+                await world.store().lift_hold("all")
+            else:
+                await world.store().place_hold("all", by="ops", why=str(second))
+
+    async def work() -> Any:
+        host = world.host()
+        await world.create(host)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(operate)
+            return await drive(host, "run-1")
+
+    began = world.clock.wall_ms()
+    driven = virtual(world, work)
+
+    assert [k for k in world.kinds() if k.startswith("Hold")] == [
+        "HoldPlaced",
+        "HoldLifted",
+        "HoldPlaced",
+    ]
+    assert driven.state.hold is not None

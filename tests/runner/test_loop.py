@@ -604,3 +604,41 @@ def test_a_decision_posted_while_a_worker_holds_the_run_becomes_a_fact_there(mak
     assert driven.state.phase is Phase.SUCCEEDED
     assert world.told(ev.ApprovalGranted)[0].by == "ann"
     assert len(outside.effects) == 1
+
+
+@pytest.mark.feature("F1", "F24")
+def test_a_new_run_exists_with_its_lease_and_first_question_or_not_at_all(make: Make) -> None:
+    """The first thing an agent can see is a run that is whole."""
+    seen: list[list[str]] = []
+
+    async def tell(view: hs.View) -> Any:
+        log = await whole_log(world.store(), "run-1")
+        seen.append([type(event).__name__ for event in log])
+        return hs.Done(str(view.input))
+
+    world = make([look], [tell], agent=hs.FunctionAgent(tell))
+    value = {"text": "x" * 20_000}
+
+    driven = virtual(world, lambda: world.start(value))
+
+    assert seen[0] == ["RunStarted", "LeaseAcquired", "AgentAsked"]
+    assert world.told(ev.DoneClaimed)[0].text == str(value)[:2000]
+    assert driven.state.epoch == 1
+
+
+@pytest.mark.feature("F33")
+def test_a_run_that_begins_under_a_kill_switch_exists_and_asks_nobody(make: Make) -> None:
+    world = make([look], [hs.done()])
+
+    async def work() -> Any:
+        await world.store().place_hold("all", by="ops", why="drill")
+        return await world.start(None)
+
+    driven = virtual(world, work)
+
+    assert driven.state.hold is not None
+    assert driven.state.usage.model_calls == 0
+    assert (
+        world.kinds()
+        == ["RunStarted", "LeaseAcquired", "HoldPlaced", "LeaseReleased"][: len(world.kinds())]
+    )

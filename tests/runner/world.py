@@ -18,7 +18,7 @@ from holdshort.kernel.canonical import Body, Json, sha256_name
 from holdshort.kernel.events import Event, RunStarted
 from holdshort.kernel.state import RunState
 from holdshort.runner.host import Draining, Driven, Host
-from holdshort.runner.loop import create, drive
+from holdshort.runner.loop import create, drive, start
 from holdshort.runner.visit import visit
 from holdshort.sim.clock import ManualClock
 from holdshort.stores.keys import KeyRing
@@ -115,8 +115,20 @@ class World:
 
     async def create(self, host: Host, run_id: str = "run-1", value: object = None) -> str:
         """Make the run; nobody holds it."""
-        documents = b"{}"
+        started, documents, artifacts = self._beginning(run_id, value)
+        await create(host, started, documents=documents, artifacts=artifacts)
+        return run_id
+
+    async def start(self, value: object) -> Driven:
+        """Begin a run and drive it from its first commit on."""
+        started, documents, artifacts = self._beginning("run-1", value)
+        return await start(self.host(), started, documents=documents, artifacts=artifacts)
+
+    def _beginning(
+        self, run_id: str, value: object
+    ) -> tuple[RunStarted, str, Mapping[str, bytes]]:
         contract = self.contract
+        given = Json.of(value)
         started = RunStarted(
             at=self.clock.wall_ms(),
             run_id=run_id,
@@ -132,11 +144,10 @@ class World:
             started_by="starter",
             loop="test",
             deadline_ms=contract.budgets.deadline_ms,
-            input=Body.of(Json.of(value)),
+            input=Body.of(given),
         )
-        name = sha256_name(documents)
-        await create(host, started, documents=name, artifacts={name: documents})
-        return run_id
+        name = sha256_name(b"{}")
+        return started, name, {name: b"{}", given.digest: given.text.encode()}
 
     async def run(self) -> Driven:
         """Create and drive in one go."""

@@ -116,7 +116,7 @@ class StoredEvent(NamedTuple):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loaded:
     """A run as of one moment: its row, its state, what waits in its inbox, and the kill switch
-    that covers it (scope, by, why, since)."""
+    that covers it (scope, by, why, since); one on a tool covers a run that it has stopped."""
 
     row: RunRow
     state: RunState

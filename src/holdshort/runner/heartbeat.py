@@ -7,9 +7,10 @@ from collections.abc import Callable
 import anyio
 
 from holdshort.kernel.errors import FenceLost, Refused, RunEnded
+from holdshort.ports.store import Marks
 from holdshort.runner.holder import Holder
 from holdshort.runner.host import Host
-from holdshort.runner.inbox import from_marks, from_posts
+from holdshort.runner.inbox import Cancel, Hold, cancel_seen, from_posts, hold_seen
 from holdshort.runner.performed import Performed
 
 
@@ -28,7 +29,8 @@ class Heartbeat:
         self._holder = holder
         self._hear = hear
         self._interrupt = interrupt
-        self._told: set[object] = set()
+        self._told: set[int | None] = set()
+        self._marks: tuple[Cancel | None, Hold | None] = (None, None)
 
     async def beat(self, scope: anyio.CancelScope, lost: list[Refused]) -> None:
         """Until cancelled; a lost lease is put into `lost` and ends `scope`."""
@@ -43,8 +45,7 @@ class Heartbeat:
                 lost.append(error)
                 scope.cancel()
                 return
-            for wish in from_marks(self._holder.state, marks.cancel, marks.hold):
-                self._tell_once(wish, wish.seen)
+            self._tell_marks(marks)
             if marks.cancel is not None:
                 self._interrupt()
             if marks.posts:
@@ -53,9 +54,15 @@ class Heartbeat:
     async def _collect(self) -> None:
         loaded = await self._host.store.load(self._holder.state.run_id)
         for wish in from_posts(loaded.posts):
-            self._tell_once(wish, wish.post_id)
+            if wish.post_id not in self._told:
+                self._told.add(wish.post_id)
+                self._hear(wish)
 
-    def _tell_once(self, wish: Performed, mark: object) -> None:
-        if mark not in self._told:
-            self._told.add(mark)
-            self._hear(wish)
+    def _tell_marks(self, marks: Marks) -> None:
+        """Once per change of the marks: what was told may not have become a fact yet."""
+        cancel, hold = self._marks
+        self._marks = (marks.cancel, marks.hold)
+        if marks.cancel is not None and cancel is None:
+            self._hear(Performed(seen=cancel_seen(marks.cancel)))
+        if marks.hold != hold:
+            self._hear(Performed(seen=hold_seen(marks.hold)))

@@ -12,6 +12,9 @@ from holdshort.ports.store import Loaded, Post, Store
 from holdshort.runner.host import Host
 from holdshort.runner.performed import Performed
 
+Cancel = tuple[str, str, int]
+Hold = tuple[str, str, str, int]
+
 DECISION = "decision"
 ANSWER = "answer"
 
@@ -24,22 +27,29 @@ def taken(host: Host, loaded: Loaded) -> list[Performed]:
     return [Performed(seen=acquired), *wishes, *from_posts(loaded.posts)]
 
 
-def from_marks(
-    state: RunState,
-    cancel: tuple[str, str, int] | None,
-    hold: tuple[str, str, str, int] | None,
-) -> list[Performed]:
+def from_marks(state: RunState, cancel: Cancel | None, hold: Hold | None) -> list[Performed]:
     """A cancel mark that is no fact yet, and a kill switch that was set or lifted."""
     found: list[Performed] = []
     if cancel is not None and state.cancel is None:
-        by, reason, at = cancel
-        found.append(Performed(seen=obs.Cancelled(by=by, reason=reason, requested_at=at)))
-    if hold is not None and (state.hold is None or state.hold.scope != hold[0]):
-        scope, by, why, since = hold
-        found.append(Performed(seen=obs.HoldSeen(scope=scope, by=by, why=why, since=since)))
-    if hold is None and state.hold is not None:
-        found.append(Performed(seen=obs.HoldSeen(scope=None)))
+        found.append(Performed(seen=cancel_seen(cancel)))
+    known = state.hold.scope if state.hold is not None else None
+    if known != (hold[0] if hold is not None else None):
+        found.append(Performed(seen=hold_seen(hold)))
     return found
+
+
+def cancel_seen(cancel: Cancel) -> obs.Cancelled:
+    """The cancel mark: by, reason, at."""
+    by, reason, at = cancel
+    return obs.Cancelled(by=by, reason=reason, requested_at=at)
+
+
+def hold_seen(hold: Hold | None) -> obs.HoldSeen:
+    """The kill switch in force: scope, by, why, since; or that there is none."""
+    if hold is None:
+        return obs.HoldSeen(scope=None)
+    scope, by, why, since = hold
+    return obs.HoldSeen(scope=scope, by=by, why=why, since=since)
 
 
 def from_posts(posts: Sequence[Post]) -> list[Performed]:

@@ -52,6 +52,7 @@ from holdshort.stores.standing import (
     PoolRow,
     Standing,
     fresh_pool,
+    held_tools,
     lone_standing,
 )
 
@@ -220,7 +221,7 @@ class MemoryStore:
         if run.state is None or run.folded != run.state:
             raise BrokenRecord(f"run {run_id}: replay gives another state than the writer had")
         posts = tuple(run.posts.values())
-        hold = hold_over(run.standing, self._holds.values())
+        hold = hold_over(run.standing, self._holds.values(), held_tools(run.state))
         return Loaded(row=self._row(run), state=run.state, posts=posts, hold=hold)
 
     async def renew(self, run_id: str, epoch: int, lease_ms: int) -> Marks:

@@ -15,6 +15,8 @@ SNAPSHOT_EVERY: Final = 64
 TERMINAL: Final = frozenset(phase.value for phase in Phase if phase.terminal)
 _ENDS: Final = {Phase.SUCCEEDED: StopReason.COMPLETED, Phase.CANCELLED: StopReason.CANCELLED}
 
+_TOOL: Final = "tool:"
+
 HoldRow = tuple[str, str, str, int]
 """A kill switch: scope, by, why, since."""
 
@@ -111,6 +113,13 @@ def snapshot_due(commit: Commit, phase_before: str) -> bool:
     """Every 64 events, and whenever the phase changes."""
     crossed = commit.state.seq // SNAPSHOT_EVERY != commit.expected_seq // SNAPSHOT_EVERY
     return crossed or commit.state.phase.value != phase_before
+
+
+def held_tools(state: RunState) -> tuple[str, ...]:
+    """The tool whose kill switch stopped this run; such a switch covers a run only then."""
+    if state.hold is None or not state.hold.scope.startswith(_TOOL):
+        return ()
+    return (state.hold.scope.removeprefix(_TOOL),)
 
 
 def stop_reason_of(state: RunState) -> str | None:

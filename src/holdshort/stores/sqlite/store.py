@@ -35,7 +35,7 @@ from holdshort.stores.sqlite.rows import (
     stored_event,
     stored_run,
 )
-from holdshort.stores.standing import stop_reason_of
+from holdshort.stores.standing import held_tools, stop_reason_of
 
 
 class SqliteStore(SqliteDesk):
@@ -97,7 +97,7 @@ class SqliteStore(SqliteDesk):
         fault = row_fault(found, state, stop_reason_of(state))
         if fault:
             raise BrokenRecord(f"run {run_id}: {fault}")
-        hold = hold_over(found.standing, self._database.rows("controls"))
+        hold = hold_over(found.standing, self._database.rows("controls"), held_tools(state))
         return Loaded(row=found.row, state=state, posts=self._posts(found.id), hold=hold)
 
     def _rows_after(
