@@ -10,6 +10,7 @@ from tests.app.office_days import Day
 
 
 @pytest.mark.feature("F58")
+@pytest.mark.field("spec.observability.traceFields")
 def test_a_run_leaves_a_private_trace_of_exactly_the_contracts_fields(
     day: Day, tmp_path: Path
 ) -> None:

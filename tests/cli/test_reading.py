@@ -113,6 +113,11 @@ def test_why_names_the_gate_and_the_tool_that_were_refused(hs: Terminal) -> None
 def test_verify_finds_a_changed_record_and_names_its_position(hs: Terminal, done: str) -> None:
     store = hs.records / "runs.db"
     whole = hs("verify", done)
+    position = next(
+        entry["seq"]
+        for entry in hs("log", done, "--json").documents
+        if entry["kind"] == "DoneClaimed"
+    )
     raw = store.read_bytes()
     assert raw.count(b'"kept"') >= 1
     wal = Path(f"{store}-wal")
@@ -125,11 +130,6 @@ def test_verify_finds_a_changed_record_and_names_its_position(hs: Terminal, done
 
     assert (whole.code, whole.out) == (0, f"run {done}: the record is whole and unchanged\n")
     assert changed.code == 1
-    position = next(
-        entry["seq"]
-        for entry in hs("log", done, "--json").documents
-        if entry["kind"] == "DoneClaimed"
-    )
     assert str(position) in changed.out
     assert document.code == 1
     assert document.document["whole"] is False

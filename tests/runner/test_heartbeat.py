@@ -149,6 +149,7 @@ async def _cancelled_run(world: World) -> Any:
 
 
 @pytest.mark.feature("F33")
+@pytest.mark.field("metadata.name")
 def test_a_kill_switch_set_while_a_tool_runs_holds_the_run_afterwards(make: Make) -> None:
     worlds: list[World] = []
     world = make([slow(lambda: worlds[0], 25)], [hs.call("work_on"), hs.done()])

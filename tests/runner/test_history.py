@@ -87,6 +87,7 @@ def test_the_window_is_bounded_and_changing_a_value_changes_nothing(make: Make) 
     assert sizes == [WINDOW]
 
 
+@pytest.mark.field("spec.goal.statement")
 def test_the_view_names_goal_tools_input_and_what_is_left(make: Make) -> None:
     views: list[hs.View] = []
 

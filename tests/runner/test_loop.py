@@ -519,7 +519,11 @@ def test_the_deadline_ends_a_run_whose_tool_never_answers(make: Make) -> None:
 
 
 @pytest.mark.feature("F20")
-def test_a_large_result_is_an_artifact_and_the_agent_sees_a_marked_part(make: Make) -> None:
+@pytest.mark.field("spec.limits.maxResultBytes")
+@pytest.mark.parametrize("limit", [65_536, 20_000])
+def test_a_large_result_is_an_artifact_and_the_agent_sees_a_marked_part(
+    make: Make, limit: int
+) -> None:
     read: list[Any] = []
 
     @hs.tool(side_effect="read")
@@ -531,7 +535,8 @@ def test_a_large_result_is_an_artifact_and_the_agent_sees_a_marked_part(make: Ma
         read.extend(view.results("dump"))
         return hs.Done("done")
 
-    world = make([dump], [hs.call("dump"), second])
+    spec = {"limits": {"maxResultBytes": limit}}
+    world = make([dump], [hs.call("dump"), second], spec=spec)
 
     async def work() -> bytes:
         driven = await world.run()
@@ -546,7 +551,7 @@ def test_a_large_result_is_an_artifact_and_the_agent_sees_a_marked_part(make: Ma
     assert raw.endswith(b'END-7"')
     assert read[0]["$hs"] == "cut"
     assert read[0]["size"] == len(raw)
-    assert len(Json.of(read[0]).text) <= 65_536
+    assert limit // 3 < len(Json.of(read[0]).text) <= limit
 
 
 @pytest.mark.feature("F18")

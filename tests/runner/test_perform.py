@@ -12,6 +12,7 @@ import pytest
 import holdshort as hs
 from holdshort.kernel import events as ev
 from holdshort.kernel.state import Phase
+from holdshort.runner.loop import drive
 
 from .test_loop import Outside, look, paying
 from .world import World, virtual
@@ -216,3 +217,29 @@ def test_an_unclassified_error_of_a_write_leaves_its_outcome_unknown(make: Make)
     assert driven.state.phase is Phase.WAITING_HUMAN
     assert world.told(ev.OutcomeUnknown)[0].error == "bug"
     assert outside.calls == 1
+
+
+@pytest.mark.feature("F34", "F35")
+def test_nothing_is_sent_once_the_lease_has_run_out_by_the_workers_own_clock(make: Make) -> None:
+    """A pause between authorisation and sending: the call is surely not applied."""
+    outside = Outside()
+    world = make([paying(outside)], [hs.call("pay", order=1), hs.done()])
+
+    def pause(_state: object, event: object) -> None:
+        world.log.append(("w1", event))  # type: ignore[arg-type]  # an event
+        if isinstance(event, ev.ActionAuthorised) and not world.told(ev.OutcomeFailed):
+            world.clock.advance(31_000)
+
+    async def work() -> Any:
+        from dataclasses import replace
+
+        host = replace(world.host(), watch=pause)
+        await world.create(host)
+        return await drive(host, "run-1")
+
+    driven = virtual(world, work)
+
+    assert world.told(ev.OutcomeFailed)[0].error == "timeout_before_ack"
+    assert not world.told(ev.OutcomeUnknown)
+    assert outside.calls == 0
+    assert driven.state.phase is Phase.FAILED

@@ -17,8 +17,9 @@ from holdshort.kernel import observations as obs
 from holdshort.kernel.canonical import Body, Json, sha256_name
 from holdshort.kernel.events import Event, RunStarted
 from holdshort.kernel.state import RunState
+from holdshort.runner.birth import create
 from holdshort.runner.host import Draining, Driven, Host
-from holdshort.runner.loop import create, drive, start
+from holdshort.runner.loop import drive, start
 from holdshort.runner.visit import visit
 from holdshort.sim.clock import ManualClock
 from holdshort.stores.keys import KeyRing

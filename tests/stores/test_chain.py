@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
 
@@ -91,14 +90,14 @@ def test_a_whole_chain_reads_as_its_events() -> None:
 
 Change = Callable[[StoredEvent], StoredEvent]
 CHANGES: dict[str, Change] = {
-    "body": lambda row: replace(row, body=encode_event(ev.AgentLost(at=9, attempt=9))),
-    "salt": lambda row: replace(row, salt=bytes(16)),
-    "kind": lambda row: replace(row, kind="EvaluationLost"),
-    "epoch": lambda row: replace(row, epoch=2),
-    "mac": lambda row: replace(row, mac=bytes(16)),
-    "unknown key": lambda row: replace(row, key_id="00000000"),
-    "hash": lambda row: replace(row, hash=bytes(32)),
-    "torn body": lambda row: replace(row, body=row.body[:-1]),
+    "body": lambda row: row._replace(body=encode_event(ev.AgentLost(at=9, attempt=9))),
+    "salt": lambda row: row._replace(salt=bytes(16)),
+    "kind": lambda row: row._replace(kind="EvaluationLost"),
+    "epoch": lambda row: row._replace(epoch=2),
+    "mac": lambda row: row._replace(mac=bytes(16)),
+    "unknown key": lambda row: row._replace(key_id="00000000"),
+    "hash": lambda row: row._replace(hash=bytes(32)),
+    "torn body": lambda row: row._replace(body=row.body[:-1]),
 }
 
 
@@ -170,7 +169,7 @@ def test_without_a_key_the_chain_is_checked_and_authenticity_is_not() -> None:
     (fault,) = faults(rows, ring=KeyRing(), require_key=True)
     assert not is_note(fault)
     assert fault == unauthenticated(require_key=True)
-    rows[1] = replace(rows[1], salt=bytes(16))
+    rows[1] = rows[1]._replace(salt=bytes(16))
     assert faults(rows, ring=KeyRing())[0].startswith("event 2: changed")
 
 
@@ -193,7 +192,7 @@ def test_readable_rows_tell_which_artifacts_they_name() -> None:
         keyring=RING,
         random_bytes=bytes,
     )
-    torn = replace(rows[0], body=b"{")
+    torn = rows[0]._replace(body=b"{")
 
     assert list(named_artifacts([torn, *rows])) == [("event 7", "sha256:m")]
 

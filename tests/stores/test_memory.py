@@ -57,7 +57,7 @@ def test_a_changed_row_in_memory_is_found_too(store: MemoryStore, run: Script) -
     run.to_in_flight()
     assert now(store.verify("run-1")) == []
     rows = store._runs["run-1"].rows
-    rows[2] = replace(rows[2], mac=bytes(16))
+    rows[2] = rows[2]._replace(mac=bytes(16))
 
     (fault,) = now(store.verify("run-1"))
     assert fault.startswith("event 3: not authentic")

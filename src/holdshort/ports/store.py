@@ -206,12 +206,8 @@ class Store(Artifacts, Protocol):
         ...
 
 
-class Desk(Protocol):
-    """What operators and auditors need beside the run's own life."""
-
-    async def verify(self, run_id: str, *, require_key: bool = False) -> Sequence[str]:
-        """Every fault of the chain with its position; empty when it is whole."""
-        ...
+class Postscripts(Protocol):
+    """Late answers of ended runs, beside their logs and never in them."""
 
     async def postscript(self, run_id: str, attempt: str, body: Json) -> None:
         """Keep a late answer of an ended run; the first one per attempt stays."""
@@ -219,6 +215,18 @@ class Desk(Protocol):
 
     async def postscripts(self, run_id: str) -> Sequence[tuple[int, str, Json]]:
         """Late answers: when, attempt, what."""
+        ...
+
+
+class RunStore(Store, Postscripts, Protocol):
+    """What a runner needs of a store."""
+
+
+class Desk(Postscripts, Protocol):
+    """What operators and auditors need beside the run's own life."""
+
+    async def verify(self, run_id: str, *, require_key: bool = False) -> Sequence[str]:
+        """Every fault of the chain with its position; empty when it is whole."""
         ...
 
     async def place_hold(self, scope: str, *, by: str, why: str) -> None:

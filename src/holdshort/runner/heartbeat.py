@@ -45,6 +45,7 @@ class Heartbeat:
                 lost.append(error)
                 scope.cancel()
                 return
+            self._holder.renewed()
             self._tell_marks(marks)
             if marks.cancel is not None:
                 self._interrupt()

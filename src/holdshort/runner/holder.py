@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, cast
 
@@ -21,13 +21,14 @@ from holdshort.kernel.errors import (
     Refused,
     StageRefused,
 )
-from holdshort.kernel.events import Event, RunStarted
+from holdshort.kernel.events import Event
 from holdshort.kernel.evolve import evolve
 from holdshort.kernel.invariants import check_append
 from holdshort.kernel.manifest import compose
 from holdshort.kernel.observe import observe
 from holdshort.kernel.state import ActionStatus, RunState
 from holdshort.ports.store import Extras, LeaseTerms, StagedWrite
+from holdshort.runner.birth import Birth
 from holdshort.runner.host import Host
 from holdshort.runner.judging import whole_log
 from holdshort.runner.performed import Performed
@@ -50,22 +51,6 @@ class _Draft:
             self.trail.append((self.state, event))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Birth:
-    """What the first append of a new run brings along: its first event, and the artifacts of its
-    contract and definitions, of which `documents` is the digest."""
-
-    started: RunStarted
-    documents: str
-    artifacts: Mapping[str, bytes]
-
-    @property
-    def input(self) -> Json:
-        """What the run is given."""
-        body = self.started.input
-        return body.json or Json(self.artifacts[body.digest].decode())
-
-
 class Holder:
     """Observes, decides and appends for one run. Not shared between tasks while it appends."""
 
@@ -84,13 +69,22 @@ class Holder:
         self.birth = birth
         self.held = False
         self._keep = self._terms((LeaseMove.KEEP,))
-        self._boot_base = host.clock.boot_ms()
+        self._boot_base = self._leased_at = host.clock.boot_ms()
         self._wall_base = max(state.at, host.clock.wall_ms())
 
     def now(self) -> int:
         """The run's clock: never behind its last event, and blind to jumps of the wall clock."""
         elapsed = self._host.clock.boot_ms() - self._boot_base
         return max(self.state.at, self._wall_base + elapsed)
+
+    def renewed(self) -> None:
+        """The heartbeat has extended the lease just now."""
+        self._leased_at = self._host.clock.boot_ms()
+
+    def may_send(self) -> bool:
+        """Whether, by this worker's own clock, its lease surely still stands."""
+        lease_ms = self._host.contract.lease.lease_ms
+        return self._host.clock.boot_ms() - self._leased_at < lease_ms
 
     async def advance(self, answers: Sequence[Performed], *, release: str = "") -> Command:
         """Turn answers into facts, decide, append all of it once; returns what to perform.
@@ -181,6 +175,7 @@ class Holder:
             draft.add(observe(self._host.contract, draft.state, released, self.now()))
         terms = self._keep if moves == (LeaseMove.KEEP,) else self._terms(moves)
         extras = self._extras(draft, answers, command)
+        before = self._host.clock.boot_ms()
         if self.birth is not None:
             await self._be_born(self.birth, draft, terms, extras)
         else:
@@ -190,6 +185,7 @@ class Holder:
             await self._host.store.append(commit, terms, extras)
         self.state = draft.state
         self.held = LeaseMove.RELEASE not in moves
+        self._leased_at = before
         self.fresh += draft.trail
         for state, event in draft.trail:
             self._host.watch(state, event)

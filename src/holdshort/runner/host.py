@@ -16,7 +16,7 @@ from holdshort.kernel.state import RunState
 from holdshort.ports.agent import AgentPort
 from holdshort.ports.clock import Clock
 from holdshort.ports.evaluator import EvaluatorPort
-from holdshort.ports.store import Store
+from holdshort.ports.store import RunStore
 from holdshort.ports.tool import ToolPort
 
 Watch = Callable[[RunState, Event], None]
@@ -59,7 +59,7 @@ class Host:
     [0, 1) for jitter. `secrets` are handed to tools by name and never written anywhere.
     """
 
-    store: Store
+    store: RunStore
     clock: Clock
     contract: Contract
     tools: Mapping[str, ToolPort]

@@ -24,16 +24,16 @@ from holdshort.kernel.commands import (
     LookUp,
     Sleep,
 )
-from holdshort.kernel.commits import LeaseMove, commit_for
-from holdshort.kernel.errors import InvariantBroken, Refused
+from holdshort.kernel.errors import FenceLost, InvariantBroken, Refused, RunEnded
 from holdshort.kernel.events import RunStarted
 from holdshort.kernel.evolve import evolve
-from holdshort.ports.store import Extras, LeaseTerms
+from holdshort.runner.birth import Birth
 from holdshort.runner.heartbeat import Heartbeat
 from holdshort.runner.history import History
-from holdshort.runner.holder import Birth, Holder
+from holdshort.runner.holder import Holder
 from holdshort.runner.host import Driven, Host
 from holdshort.runner.inbox import taken, with_intents
+from holdshort.runner.late import keep_late
 from holdshort.runner.mailbox import Mailbox
 from holdshort.runner.perform import Performer
 from holdshort.runner.performed import Performed
@@ -41,22 +41,6 @@ from holdshort.runner.redact import Redactor
 
 _YIELD_EVERY_MS = 10
 Work = Callable[[], Awaitable[Performed]]
-
-
-async def create(
-    host: Host, started: RunStarted, *, documents: str, artifacts: Mapping[str, bytes]
-) -> None:
-    """Make the run durable; nobody holds it yet. A run id that exists is refused."""
-    state = evolve(None, started)
-    lease = LeaseTerms(moves=(LeaseMove.RELEASE,), owner=host.owner, lease_ms=0)
-    await host.store.create(
-        commit_for(None, state, [started]),
-        lease,
-        Extras(artifacts=artifacts),
-        limits=host.contract.budgets,
-        documents=documents,
-    )
-    host.watch(state, started)
 
 
 async def start(
@@ -100,7 +84,7 @@ class _Loop:
         self._host = host
         self._holder = holder
         self._history = History(host.contract, host.tools, host.store)
-        self._performer = Performer(host, Redactor(host.secrets))
+        self._performer = Performer(host, Redactor(host.secrets), holder.may_send)
         self._running = 0
         self._yielded_at = 0
         self._mailbox = Mailbox()
@@ -140,7 +124,13 @@ class _Loop:
 
     async def _advance(self, answers: list[Performed], *, release: bool = False) -> Command:
         completed = await with_intents(self._host.store, self._holder.state.tenant, answers)
-        command = await self._holder.advance(completed, release="interrupted" if release else "")
+        try:
+            command = await self._holder.advance(
+                completed, release="interrupted" if release else ""
+            )
+        except (FenceLost, RunEnded):
+            await keep_late(self._host.store, self._holder.state, completed)
+            raise
         for _, event in self._holder.fresh:
             await self._history.saw(event)
         self._holder.fresh.clear()

@@ -20,10 +20,10 @@ from holdshort.kernel.state import RunState
 from holdshort.kernel.versions import code_found, mismatches
 from holdshort.ports.clock import Clock
 from holdshort.ports.store import Loaded, StagedWrite
+from holdshort.runner.birth import create
 from holdshort.runner.holder import Holder
 from holdshort.runner.host import Host
 from holdshort.runner.inbox import from_marks, from_posts, with_intents
-from holdshort.runner.loop import create
 from holdshort.runner.performed import Performed
 from holdshort.runner.visit import visit
 from holdshort.sim.watched import WatchedStore, instant
