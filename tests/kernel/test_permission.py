@@ -8,7 +8,7 @@ from holdshort.kernel.commands import CallTools, Finish
 from holdshort.kernel.contract import PathRule
 from holdshort.kernel.decide import decide
 from holdshort.kernel.permission import allowed
-from holdshort.kernel.state import StopReason
+from holdshort.kernel.state import ActionStatus, StopReason
 from tests.kernel.driver import Run
 from tests.kernel.terms import contract, reader, tool
 
@@ -44,3 +44,20 @@ def test_another_definition_than_the_proposed_one_is_never_sent() -> None:
     assert "version 1 was proposed, version 2 is here" in str(decision.record)
     assert allowed(run.contract, run.state, run.now) is None
     assert isinstance(decide(run.contract, run.state, run.now).command, CallTools)
+
+
+@pytest.mark.feature("F41", "F46")
+@pytest.mark.parametrize("status", [ActionStatus.BACKOFF, ActionStatus.PREPARED])
+def test_a_retry_and_a_second_half_are_bound_to_the_proposed_definition_too(
+    status: ActionStatus,
+) -> None:
+    run = Run()
+    run.propose("pay")
+    again = replace(run.state, actions=(replace(run.state.actions[0], status=status),))
+    newer = replace(run.contract.tools["pay"], version="2", digest="sha256:pay-2")
+    found = replace(run.contract, tools={**run.contract.tools, "pay": newer})
+    decision = allowed(found, again, run.now)
+
+    assert decision is not None
+    assert "version 1 was proposed, version 2 is here" in str(decision.record)
+    assert allowed(run.contract, again, run.now) is None

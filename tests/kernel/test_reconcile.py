@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -18,7 +19,7 @@ from holdshort.kernel.commands import (
 )
 from holdshort.kernel.contract import RetryRules
 from holdshort.kernel.effects import IntentStatus, Receiver
-from holdshort.kernel.reconcile import key_trusted_until
+from holdshort.kernel.reconcile import key_trusted_until, next_step
 from holdshort.kernel.retries import ErrorClass
 from holdshort.kernel.state import ActionStatus, Phase, StopReason
 from tests.kernel.driver import Run
@@ -349,3 +350,19 @@ def test_giving_up_on_an_outcome_ends_the_run_with_the_persons_name() -> None:
     }
     assert [r.status for r in run.intents.values()] == [IntentStatus.UNRESOLVED]
     run.check()
+
+
+@pytest.mark.feature("F41", "F46")
+@pytest.mark.parametrize("receiver", RESENDS)
+def test_a_key_is_never_resent_under_another_definition(receiver: Receiver) -> None:
+    run = after_absent(receiver)
+    newer = replace(run.contract.tools["pay"], version="2", digest="sha256:pay-2")
+    found = replace(run.contract, tools={**run.contract.tools, "pay": newer})
+    run.now += 100_000 if receiver is Receiver.COMPARE_AND_SWAP else 10_000
+    asked = next_step(found, run.state, run.now)
+
+    assert asked is not None
+    assert isinstance(asked.command, Park)
+    same = next_step(run.contract, run.state, run.now)
+    assert same is not None
+    assert isinstance(same.command, CallTools)

@@ -9,6 +9,7 @@ import pytest
 
 from holdshort.kernel import events as ev
 from holdshort.kernel import observations as obs
+from holdshort.kernel.action import Action, ActionStatus
 from holdshort.kernel.canonical import Body, Json
 from holdshort.kernel.commands import Call
 from holdshort.kernel.commits import Commit
@@ -156,3 +157,32 @@ def test_a_state_that_its_log_does_not_give_breaks_p11(world: World) -> None:
 
     with pytest.raises(PromiseBroken, match="P11 run-0"):
         world.promises.on_commit(state_of(world), commit(world, released, step=99))
+
+
+def test_a_definition_that_changed_after_the_proposal_breaks_p8() -> None:
+    world = World(0)
+    terms = world.contract.tools["look"]
+    world.promises.definitions["w9"] = {"look": changed(terms, digest="sha256:other")}
+    action = Action(
+        index=0,
+        tool="look",
+        tool_version="1",
+        tool_digest=terms.digest,
+        arguments=Body.of(Json("{}")),
+        status=ActionStatus.PROPOSED,
+    )
+    state = changed(Simulation(3).world.state("run-0"), actions=(action,))
+    world.promises._defined(state, 0)
+
+    with pytest.raises(PromiseBroken, match="P8 run-0: look was authorised under another"):
+        world.promises._defined(changed(state, owner="w9"), 0)
+
+
+def test_what_verify_finds_breaks_p10() -> None:
+    _, simulation = run_seed(1)
+    store = simulation.world.store
+    simulation.world.promises.audited("run-0")
+    store._artifacts.clear()
+
+    with pytest.raises(PromiseBroken, match="P10 run-0: documents"):
+        simulation.world.promises.audited("run-0")

@@ -43,3 +43,10 @@ def test_odds_are_odds() -> None:
     assert 900 < count < 1_100
     assert not scenery.happens(rng, 0)
     assert scenery.happens(rng, 1)
+
+
+def test_budgets_of_nothing_of_one_and_of_much_occur() -> None:
+    for name in ("steps_max", "tool_calls_max"):
+        limits = {getattr(contract.budgets, name) for contract in CONTRACTS}
+        assert {0, 1} < limits
+        assert max(limits) >= 30

@@ -20,7 +20,8 @@ def writing_world() -> tuple[World, Hold, str]:
         simulation = Simulation(seed)
         world = simulation.world
         for name, terms in world.contract.tools.items():
-            plain = not terms.approval and not terms.two_step
+            ample = world.contract.budgets.tool_calls_max > 10
+            plain = ample and not terms.approval and not terms.two_step
             if terms.receiver is Receiver.KEY and plain and len(simulation.lives) == 1:
                 state = world.state("run-0")
                 if state.environment == "development":

@@ -10,7 +10,7 @@ from holdshort.kernel import events as ev
 from holdshort.kernel import observations as obs
 from holdshort.kernel.errors import FenceLost, HoldshortError
 from holdshort.sim.simulation import Simulation
-from holdshort.sim.watched import instant
+from holdshort.sim.watched import AnswerLost, instant
 
 
 def test_a_coroutine_that_never_suspends_gives_its_result_at_once() -> None:
@@ -57,3 +57,18 @@ def test_a_refused_commit_is_kept_apart() -> None:
         life.hold.turn(obs.AgentProposed(attempt=1, gave_up="no"))
     refused = simulation.world.store.refusals
     assert [type(error) for _, error in refused] == [FenceLost]
+
+
+@pytest.mark.parametrize(("fate", "durable"), [("lost", True), ("failed", False)])
+def test_an_append_may_go_unanswered_whether_it_happened_or_not(
+    fate: str, *, durable: bool
+) -> None:
+    simulation = Simulation(3)
+    life, store = simulation.lives[0], simulation.world.store
+    before = len(store.log(life.run_id))
+    store.fate = fate
+    with pytest.raises(AnswerLost):
+        life.hold.turn(obs.AgentProposed(attempt=1, gave_up="no"))
+
+    assert (len(store.log(life.run_id)) > before) == durable
+    assert store.fate == ""

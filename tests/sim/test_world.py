@@ -46,3 +46,23 @@ def test_a_run_ends_when_its_last_commit_says_so() -> None:
 
     assert world.ended("run-0")
     assert world.load("run-0").state == world.state("run-0")
+
+
+def test_a_worker_left_behind_keeps_what_it_had_in_hand() -> None:
+    life = Life(run_id="r", hold=World(11).worker("r"), todo=["judge"], wake_at=5)
+    life.hears(obs.Woke())
+    zombie = life.left_behind()
+
+    assert life.zombies == [zombie]
+    assert (zombie.hold, zombie.todo, len(zombie.answers)) == (life.hold, ["judge"], 1)
+    assert (life.todo, life.answers, life.wake_at) == ([], [], None)
+
+
+def test_the_receivers_live_by_a_clock_that_nobody_sets() -> None:
+    world = World(11)
+    before = world.true_ms()
+    assert before == world.clock.wall_ms()
+    world.clock.jump_wall(5_000)
+    world.clock.advance(7)
+
+    assert world.true_ms() == before + 7

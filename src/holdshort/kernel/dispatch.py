@@ -14,14 +14,19 @@ from holdshort.kernel.decision import Decision
 from holdshort.kernel.effects import sent_key
 from holdshort.kernel.state import Action, ActionStatus, RunState
 
-_UNDISPATCHED: Final = frozenset({ActionStatus.PROPOSED, ActionStatus.APPROVED})
-_PENDING: Final = _UNDISPATCHED | {ActionStatus.BACKOFF}
+UNDISPATCHED: Final = frozenset({ActionStatus.PROPOSED, ActionStatus.APPROVED})
+_PENDING: Final = UNDISPATCHED | {ActionStatus.BACKOFF}
 _WORK: Final = _PENDING | {ActionStatus.PREPARED}
 
 
 def undispatched(state: RunState) -> tuple[Action, ...]:
     """Actions that were proposed and never sent."""
-    return tuple([a for a in state.actions if a.status in _UNDISPATCHED])
+    return tuple([a for a in state.actions if a.status in UNDISPATCHED])
+
+
+def unsent(state: RunState) -> list[Action]:
+    """Actions that wait for a dispatch: their first, their next, or the second half of one."""
+    return [a for a in state.actions if a.status in _WORK]
 
 
 def pending(state: RunState) -> tuple[Action, ...]:
@@ -31,7 +36,7 @@ def pending(state: RunState) -> tuple[Action, ...]:
 
 def next_step(contract: Contract, state: RunState, now_ms: int) -> Decision | None:
     """Authorise all that is ready, else wait for what runs, for time, or for people."""
-    work = [a for a in state.actions if a.status in _WORK]
+    work = unsent(state)
     if not work:
         return None
     due = {a.index: _due_at(contract, state, a) for a in work if not _must_ask(a, now_ms)}

@@ -12,12 +12,11 @@ from holdshort.kernel.state import Action, RunState, StopReason
 def allowed(contract: Contract, state: RunState, now_ms: int) -> Decision | None:
     """Safety, gate 2: what was proposed is inside the contract at this point of the run."""
     earlier: dict[str, int] = {}
-    for action in dispatch.undispatched(state):
-        why = (
-            action.violation
-            or _definition_changed(contract, action)
-            or _breaks_trajectory(contract, state, action, earlier)
-        )
+    for action in dispatch.unsent(state):
+        first = action.status in dispatch.UNDISPATCHED
+        why = (first and action.violation) or _definition_changed(contract, action)
+        if first and not why:
+            why = _breaks_trajectory(contract, state, action, earlier)
         if why:
             code, _, message = why.partition(": ")
             reason = StopReason.NO_PROGRESS if code == "once" else StopReason.BLOCKED
@@ -30,7 +29,7 @@ def allowed(contract: Contract, state: RunState, now_ms: int) -> Decision | None
                 tool=action.tool,
                 message=message,
             )
-        for rule in contract.trajectory:
+        for rule in contract.trajectory if first else ():
             if action.tool in rule.first:
                 earlier[rule.name] = earlier.get(rule.name, 0) + 1
     return None

@@ -129,7 +129,7 @@ def _may_resend(contract: Contract, state: RunState, action: Action, now_ms: int
     terms = contract.tools[action.tool]
     if state.cancel is not None or state.stop is not None or state.hold is not None:
         return False
-    if action.attempts >= contract.retry.attempts_max:
+    if action.attempts >= contract.retry.attempts_max or terms.digest != action.tool_digest:
         return False
     if now_ms >= budgets.deadline_of(contract, state, now_ms):
         return False

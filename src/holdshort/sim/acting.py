@@ -15,7 +15,7 @@ from holdshort.kernel.retries import ErrorClass
 from holdshort.ports.store import StagedWrite
 from holdshort.sim import actors
 from holdshort.sim.outside import Request
-from holdshort.sim.scenery import READ
+from holdshort.sim.scenery import DULL, READ
 from holdshort.sim.world import Life, World
 
 
@@ -50,7 +50,10 @@ class Acting:
 
     def _judge(self, life: Life, evaluator: str) -> None:
         truth = self._truth(life, evaluator)
-        life.hears(actors.judged(self._world.rng, life.hold, evaluator, truth=truth))
+        judged = actors.judged(self._world.rng, life.hold, evaluator, truth=truth)
+        if any(verdict.held != truth for verdict in judged.verdicts):
+            self._world.note("an evaluator lies")
+        life.hears(judged)
 
     def _truth(self, life: Life, evaluator: str) -> bool:
         """What an honest evaluator says: the ledger, never the log, tells about effects."""
@@ -62,6 +65,9 @@ class Acting:
     # --- calls -------------------------------------------------------------------------------
 
     def _call(self, life: Life, call: do.Call) -> None:
+        if self._world.chance(0.0015):
+            self._world.note("time runs out during a call")
+            self._world.clock.advance(self._world.contract.budgets.deadline_ms)
         terms = self._world.contract.tools[call.tool]
         if call.prepare:
             self._prepare(life, call)
@@ -103,10 +109,10 @@ class Acting:
         elif world.chance(0.2):
             world.note("a request is lost or late")
             if world.chance(0.6):
-                self.send_late(life.run_id, call)
+                self.send_late(life, call)
             life.hears(self._no_success(call, sure=False))
         else:
-            landed = self._land(self._request(life.run_id, call))
+            landed = self._land(self._request(life, call))
             self._answer(life, call, landed)
 
     def _answer(self, life: Life, call: do.Call, landed: str) -> None:
@@ -118,15 +124,21 @@ class Acting:
         elif world.chance(0.3):
             world.note("an effect lands and its answer is lost")
             life.hears(self._no_success(call, sure=False))
+            if world.chance(0.3):
+                world.note("an answer comes after its timeout")
+                life.hears(self._returned(call))
         else:
             life.hears(self._returned(call))
+            if world.chance(0.03):
+                world.note("an answer comes twice")
+                life.hears(life.answers[-1][0])
 
     def _returned(self, call: do.Call) -> obs.Returned:
         return obs.Returned(
             step=call.step,
             index=call.index,
             attempt=call.attempt,
-            result=actors.result(self._world.rng),
+            result=actors.result(self._world.rng, dull=self._world.contract.name == DULL),
             finding="odd" if self._world.chance(0.03) else "",
         )
 
@@ -171,13 +183,13 @@ class Acting:
 
     # --- the network -------------------------------------------------------------------------
 
-    def _request(self, run_id: str, call: do.Call) -> Request:
-        authorised_at = self._world.promises.on_send(run_id, call)
-        return self._world.outside.request(run_id, call, authorised_at)
+    def _request(self, life: Life, call: do.Call) -> Request:
+        authorised_at = self._world.promises.on_send(life.run_id, call)
+        return self._world.outside.request(life.run_id, call, authorised_at)
 
-    def send_late(self, run_id: str, call: do.Call) -> None:
+    def send_late(self, life: Life, call: do.Call) -> None:
         """The request leaves, and is under way for an unknown time."""
-        self._world.outside.under_way.append(self._request(run_id, call))
+        self._world.outside.under_way.append(self._request(life, call))
 
     def deliver_one(self) -> bool:
         """A request that was under way arrives; False when there is none."""
@@ -190,7 +202,7 @@ class Acting:
 
     def _land(self, request: Request) -> str:
         world = self._world
-        landed = world.outside.land(request, world.clock.wall_ms())
+        landed = world.outside.land(request, world.true_ms())
         if landed == "applied":
             world.promises.on_effect(world.outside.effects[-1])
         elif landed == "refused":

@@ -14,7 +14,7 @@ from holdshort.kernel.state import RunState
 from holdshort.kernel.usage import Usage
 from holdshort.sim.hold import Hold
 from holdshort.sim.outside import Outside
-from holdshort.sim.scenery import NOT_ALLOWED, READ, happens
+from holdshort.sim.scenery import DULL, NOT_ALLOWED, READ, happens
 from holdshort.sim.shell import Wish, modification, proposal
 
 PEOPLE: Final = ("ana", "bo", "starter")
@@ -39,11 +39,11 @@ def decision(
     """What the agent says: mostly sense, sometimes not."""
     attempt, tokens = command.attempt, rng.randrange(100, TOKENS)
     usage = Usage(tokens_input=tokens if hold.contract.agent_spends_tokens else 0)
-    if happens(rng, 0.04):
-        return _no_decision(rng, attempt, rng.choice((usage, Usage())))
-    if happens(rng, 0.3 if goal_met else 0.06):
-        return obs.AgentProposed(attempt=attempt, usage=usage, done="it is done")
     if happens(rng, 0.01):
+        return _no_decision(rng, attempt, rng.choice((usage, Usage())))
+    if happens(rng, 0.03 if goal_met else 0.008):
+        return obs.AgentProposed(attempt=attempt, usage=usage, done="it is done")
+    if happens(rng, 0.002):
         return obs.AgentProposed(attempt=attempt, usage=usage, gave_up="no idea")
     if happens(rng, 0.02):
         return obs.AgentProposed(attempt=attempt, usage=usage, malformed="words")
@@ -52,28 +52,33 @@ def decision(
 
 
 def _no_decision(rng: Random, attempt: int, usage: Usage) -> obs.AgentRaised:
-    error = rng.choice((ErrorClass.RATE_LIMITED, ErrorClass.TRANSIENT_5XX, ErrorClass.BUG))
+    again = (ErrorClass.RATE_LIMITED, ErrorClass.TRANSIENT_5XX)
+    error = rng.choice((*again, *again, *again, ErrorClass.BUG))
     return obs.AgentRaised(
         attempt=attempt, error=error, message="broken", draw=rng.random(), usage=usage
     )
 
 
 def _wish(rng: Random, hold: Hold) -> Wish:
-    if happens(rng, 0.03):
+    if happens(rng, 0.02):
         return Wish(tool="lokk", arguments={})
-    if happens(rng, 0.002):
+    if happens(rng, 0.001):
         return Wish(tool=NOT_ALLOWED, arguments={})
+    if hold.contract.name == DULL and happens(rng, 0.9):
+        return Wish(tool=READ, arguments={})
     tool = rng.choice((READ, *hold.contract.tools, *hold.contract.tools))
-    arguments: dict[str, object] = {"n": rng.randrange(5)}
+    arguments: dict[str, object] = {"n": rng.randrange(rng.choice((4, 40)))}
     if happens(rng, 0.1):
         arguments["memo"] = rng.choice("ab")
     invalid = "n: too small" if happens(rng, 0.05) else ""
     return Wish(tool=tool, arguments=arguments, invalid=invalid, repeat=happens(rng, 0.08))
 
 
-def result(rng: Random) -> Body:
-    """What a tool returns: one of a few values, so that repeats happen."""
-    return Body.of(Json.of({"value": rng.randrange(4)}))
+def result(rng: Random, *, dull: bool = False) -> Body:
+    """What a tool returns: one of a few values, so that repeats happen; one value where it is
+    dull."""
+    values = 1 if dull else rng.choice((4, 1_000))
+    return Body.of(Json.of({"value": rng.randrange(values)}))
 
 
 def judged(rng: Random, hold: Hold, evaluator: str, *, truth: bool) -> obs.Judged:
@@ -123,7 +128,7 @@ def answer(rng: Random, outside: Outside, action: Action, *, patient: bool) -> o
     if outside.happened(action.key):
         said = "applied"
     elif not patient and happens(rng, 0.3):
-        said = rng.choice(("give_up", "look_again"))
+        said = "give_up" if happens(rng, 0.1) else "look_again"
     else:
         said = "not_applied"
     return obs.Answered(

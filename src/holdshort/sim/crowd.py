@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from holdshort.kernel import observations as obs
 from holdshort.kernel.approvals import Ruling, judge
+from holdshort.kernel.commands import Call
 from holdshort.kernel.observe_people import answer_refused
 from holdshort.runner.inbox import answer_body, decision_body
 from holdshort.sim import actors, scenery
@@ -56,6 +57,8 @@ class Crowd:
         world.note(f"a cancel in {state.phase.value}")
         if state.outstanding:
             world.note("a cancel with something outstanding")
+        if any(isinstance(thing, Call) for thing in life.todo):
+            world.note("a cancel between authorisation and sending")
         row = instant(world.store.mark_cancel(life.run_id, by="ana", reason="enough"))
         world.promises.cancel_marked.add(life.run_id)
         if not row.lease_live:

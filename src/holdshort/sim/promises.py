@@ -6,15 +6,16 @@ Nothing here trusts the guards: it keeps its own count of marks, epochs, sends a
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from decimal import Decimal
 
 from holdshort.kernel import events as ev
 from holdshort.kernel.approvals import binding_of
 from holdshort.kernel.commands import Call
 from holdshort.kernel.commits import Commit
-from holdshort.kernel.contract import MANIFEST_EVALUATOR, Contract
+from holdshort.kernel.contract import MANIFEST_EVALUATOR, Contract, ToolTerms
 from holdshort.kernel.effects import Receiver
-from holdshort.kernel.errors import HoldshortError
+from holdshort.kernel.errors import BrokenRecord, HoldshortError
 from holdshort.kernel.evolve import fold
 from holdshort.kernel.invariants import check, check_append
 from holdshort.kernel.state import RunState
@@ -46,6 +47,8 @@ class Promises:
         self._calls: Counter[str] = Counter()
         self._effects_at_end: dict[str, int] = {}
         self.tokens_spent: Counter[str] = Counter()
+        self.definitions: dict[str, Mapping[str, ToolTerms]] = {}
+        """What tools are to workers that came with other definitions than the run's own."""
         store.witnesses.append(self.on_commit)
 
     # --- a commit ------------------------------------------------------------------------------
@@ -81,8 +84,10 @@ class Promises:
             raise PromiseBroken(f"P2 {run_id}: {type(event).__name__} after a durable cancel")
         match event:
             case ev.ActionAuthorised():
+                self._defined(after, event.index)
                 self._authorised(run_id, after, event)
             case ev.PreparationAuthorised():
+                self._defined(after, event.index)
                 self._calls[run_id] += 1
             case ev.ApprovalGranted(final=True):
                 self._remember_grant(after, event.request_id)
@@ -102,6 +107,15 @@ class Promises:
             if action.approval is not None and action.approval.request_id == request_id:
                 grants = self._granted.setdefault(after.run_id, {})
                 grants[request_id] = binding_of(after, action)
+
+    def _defined(self, after: RunState, index: int) -> None:
+        action = after.actions[index]
+        tools = self.definitions.get(after.owner, self._contract.tools)
+        if tools[action.tool].digest != action.tool_digest:
+            raise PromiseBroken(
+                f"P8 {after.run_id}: {action.tool} was authorised under another definition than "
+                "the one that was proposed"
+            )
 
     def _authorised(self, run_id: str, after: RunState, event: ev.ActionAuthorised) -> None:
         self._calls[run_id] += event.calls
@@ -226,12 +240,19 @@ class Promises:
         return told
 
     def at_rest(self, run_id: str) -> None:
-        """Judge the stored log of a run that has ended."""
+        """Judge the stored log of a run that has ended: linked, signed, and of this state."""
+        state = self._store.last(run_id)
+        assert state is not None
+        try:
+            pages = instant(self._store.events(run_id, limit=100_000, checked=True))
+        except BrokenRecord as broken:
+            raise PromiseBroken(f"P10 {run_id}: {broken}") from broken
+        if len(pages) != state.seq:
+            raise PromiseBroken(f"P10 {run_id}: {len(pages)} events are stored of {state.seq}")
+        check(self._contract, [event for _, event in pages], state)
+
+    def audited(self, run_id: str) -> None:
+        """What `verify` says of a run: slower than `at_rest`, and with all artifacts."""
         faults = instant(self._store.verify(run_id))
         if faults:
             raise PromiseBroken(f"P10 {run_id}: {faults[0]}")
-        stored = [event for _, event in instant(self._store.events(run_id, limit=100_000))]
-        state = fold(None, stored)
-        if state != self._store.last(run_id):
-            raise PromiseBroken(f"P11 {run_id}: the stored log folds to another state")
-        check(self._contract, stored, state)

@@ -6,8 +6,11 @@ gives the same history, to the byte.
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
+from itertools import accumulate
 from typing import Final
 
 from holdshort.kernel import commands as do
@@ -15,18 +18,21 @@ from holdshort.kernel import events as ev
 from holdshort.kernel import observations as obs
 from holdshort.kernel.canonical import Body, Json
 from holdshort.kernel.commits import Commit
-from holdshort.kernel.effects import Receiver
-from holdshort.kernel.errors import FenceLost, HeadMoved, RunEnded
+from holdshort.kernel.errors import FenceLost, RunEnded
 from holdshort.kernel.state import Phase, RunState
 from holdshort.ports.store import StagedWrite
 from holdshort.sim import scenery
 from holdshort.sim.acting import Acting
 from holdshort.sim.crowd import Crowd
+from holdshort.sim.hold import Hold
+from holdshort.sim.mishaps import Mishaps
 from holdshort.sim.promises import PromiseBroken
+from holdshort.sim.watched import AnswerLost
 from holdshort.sim.world import Life, World
 
-STEPS_WILD: Final = 160
+STEPS_WILD: Final = 420
 STEPS_TO_END: Final = 600
+AUDIT_EVERY: Final = 8
 
 
 class Simulation:
@@ -36,9 +42,13 @@ class Simulation:
         self.world = world = World(seed)
         self._acting = Acting(world)
         self._crowd = Crowd(world)
+        self._mishaps = Mishaps(world, self._acting, self._follow)
         self._ending = False
         world.store.witnesses.append(self._notice)
-        count = 1 if world.chance(0.75) else 2
+        acts = self._possible()
+        self._acts = [act for _, act in acts]
+        self._odds = list(accumulate(weight for weight, _ in acts))
+        count = 1 if world.chance(0.85) else 2
         self.lives = [self._born(f"run-{number}") for number in range(count)]
 
     def run(self) -> Counter[str]:
@@ -49,36 +59,45 @@ class Simulation:
                 self._something(life)
             elif all(self.world.ended(each.run_id) for each in self.lives):
                 break
-            else:
+            elif self.world.chance(0.1):
                 self._after_the_end(life)
         self._ending = True
         for life in self.lives:
             self._crowd.lift(life.run_id)
         for life in self.lives:
             self._to_the_end(life)
+        for life in self.lives:
+            self._mishaps.last_acts(life)
         self.world.clock.advance(3_600_000)
         while self._acting.deliver_one():
             pass
         for life in self.lives:
             self._after_the_end(life)
             self.world.promises.at_rest(life.run_id)
+            if self.world.seed % AUDIT_EVERY == 0:
+                self.world.promises.audited(life.run_id)
         return self.world.happened
+
+    def _possible(self) -> tuple[tuple[float, Callable[[Life], None]], ...]:
+        """All that may happen at any time, with its odds; in a calm world cancels are rare."""
+        return (
+            (0.730, self._work),
+            (0.015, self._mishaps.crash),
+            (0.010, self._mishaps.steal),
+            (0.050, self._crowd.somebody),
+            (0.0005 if self.world.calm else 0.010, self._crowd.cancel),
+            (0.015, self._crowd.operate),
+            (0.040, self._heartbeat),
+            (0.015, self._time),
+            (0.005, self._jump),
+            (0.030, self._network),
+            (0.035, self._mishaps.zombie),
+        )
 
     def _something(self, life: Life) -> None:
         """One thing that may happen at any time."""
-        acts: tuple[tuple[float, Callable[[Life], None]], ...] = (
-            (0.706, self._work),
-            (0.04, self._crash),
-            (0.08, self._crowd.somebody),
-            (0.008, self._crowd.cancel),
-            (0.02, self._crowd.operate),
-            (0.05, self._heartbeat),
-            (0.03, self._time),
-            (0.036, self._network),
-            (0.03, self._zombie),
-        )
-        weights = [weight for weight, _ in acts]
-        self.world.rng.choices([act for _, act in acts], weights)[0](life)
+        roll = self.world.rng.random() * self._odds[-1]
+        self._acts[bisect(self._odds, roll)](life)
 
     def _to_the_end(self, life: Life) -> None:
         """Nobody dies any more and people answer: the run must end."""
@@ -141,10 +160,16 @@ class Simulation:
         if not life.hold.holding:
             self._take(life)
         elif life.answers and (not life.todo or world.chance(0.6)):
-            seen, staged = life.answers.pop(world.rng.randrange(len(life.answers)))
+            place = world.rng.randrange(len(life.answers))
+            if place:
+                world.note("answers overtake each other")
+            seen, staged = life.answers.pop(place)
             self._turn(life, seen, staged=staged)
         elif life.todo:
-            self._acting.perform(life, life.todo.pop(world.rng.randrange(len(life.todo))))
+            thing = life.todo.pop(world.rng.randrange(len(life.todo)))
+            if isinstance(thing, str) and world.chance(0.04):
+                self._crowd.cancel(life)
+            self._acting.perform(life, thing)
         else:
             self._wait(life)
 
@@ -166,9 +191,12 @@ class Simulation:
         elif row.waiting_for in ("approval", "outcome") and world.chance(0.8):
             self._crowd.somebody(life)
             return
+        elif row.waiting_for == "kill_switch" and world.chance(0.3):
+            self._crowd.lift(life.run_id)
+            return
         elif row.wake_at is not None and world.chance(self._patience(row.waiting_for)):
             world.clock.advance(max(row.wake_at - world.clock.wall_ms(), 0))
-        hold = world.worker(life.run_id)
+        hold = self._next_worker(life)
         try:
             command = hold.acquire(found=None if self._ending else self._code())
         except RunEnded:
@@ -180,8 +208,21 @@ class Simulation:
         life.hold = hold
         self._follow(life, command)
 
+    def _next_worker(self, life: Life) -> Hold:
+        """Whoever takes the run, now and then with a tool's definition changed under it."""
+        world = self.world
+        if self._ending or not self._mishaps.other_definitions(life):
+            return world.worker(life.run_id)
+        world.note("a tool definition changes")
+        tools = dict(world.contract.tools)
+        for name, terms in tools.items():
+            tools[name] = replace(terms, digest=f"{terms.digest}-other")
+        return world.worker(life.run_id, replace(world.contract, tools=tools))
+
     def _patience(self, waiting_for: str | None) -> float:
         """How likely it is that nobody comes before a parked run wakes by itself."""
+        if waiting_for == "kill_switch" and not self._ending:
+            return 0.01
         return 0.9 if waiting_for == "backoff" or self._ending else 0.1
 
     def _code(self) -> obs.CodeFound:
@@ -196,13 +237,19 @@ class Simulation:
     def _turn(
         self, life: Life, seen: obs.Observation, *, staged: tuple[StagedWrite, ...] = ()
     ) -> None:
+        store = self.world.store
+        store.fate = "" if self._ending else self._mishaps.fate()
         try:
             command = life.hold.turn(seen, staged=staged)
         except (FenceLost, RunEnded):
             self.world.note("a living worker finds that it lost the run")
             life.nobody_works()
+        except AnswerLost:
+            self._mishaps.unanswered(life, seen)
         else:
             self._follow(life, command)
+        finally:
+            store.fate = ""
 
     def _heartbeat(self, life: Life) -> None:
         if not life.hold.holding:
@@ -216,68 +263,23 @@ class Simulation:
             if command is not before:
                 self._follow(life, command)
 
-    # --- what goes wrong ---------------------------------------------------------------------
-
-    def _crash(self, life: Life) -> None:
-        """The worker is gone, or seems so; what it had not sent yet may still leave later."""
-        world = self.world
-        if not life.hold.holding:
-            return
-        world.note("a worker dies")
-        for thing in life.todo:
-            if isinstance(thing, do.Call) and self._leaves_the_host(thing):
-                world.note("a worker dies between record and act")
-                if world.chance(0.4):
-                    self._acting.send_late(life.run_id, thing)
-        life.zombies.append((life.hold, [seen for seen, _ in life.answers]))
-        known_dead = life.hold.owner if world.chance(0.5) else None
-        life.nobody_works()
-        life.hold = world.worker(life.run_id)
-        if known_dead is not None:
-            self._follow(life, life.hold.acquire(replaces=known_dead))
-
-    def _leaves_the_host(self, call: do.Call) -> bool:
-        terms = self.world.contract.tools[call.tool]
-        staged = terms.receiver is Receiver.SAME_DATABASE
-        return terms.has_effect and not staged and not call.prepare
-
-    def _zombie(self, life: Life) -> None:
-        """A worker that was thought dead tries to go on."""
-        world = self.world
-        if not life.zombies:
-            return
-        hold, ammunition = world.rng.choice(life.zombies)
-        row = world.load(life.run_id).row
-        if row.epoch == hold.state.epoch and row.owner == hold.owner:
-            return  # nobody has taken the run yet, so it still holds it
-        world.note("a zombie tries to write")
-        before = len(world.store.commits[life.run_id])
-        try:
-            if ammunition and world.chance(0.8):
-                hold.turn(world.rng.choice(ammunition))
-            elif world.chance(0.5):
-                hold.heartbeat()
-            else:
-                hold.turn(obs.Cancelled(by="zombie", reason="", requested_at=0))
-        except (FenceLost, RunEnded, HeadMoved):
-            world.note("a zombie is refused")
-        if len(world.store.commits[life.run_id]) != before:
-            raise PromiseBroken(f"P4 {life.run_id}: a zombie wrote")
-
     def _after_the_end(self, life: Life) -> None:
         """After the end every writer is refused, and nobody may take the run."""
-        self._zombie(life)
+        self._mishaps.zombie(life)
         try:
             self.world.worker(life.run_id).acquire()
         except RunEnded:
             return
         raise PromiseBroken(f"P5 {life.run_id}: taken after its end")
 
+    def _jump(self, life: Life) -> None:
+        self._mishaps.jump(life, self._work)
+
     def _network(self, _life: Life) -> None:
         self._acting.deliver_one()
 
     def _time(self, _life: Life) -> None:
-        self.world.clock.advance(self.world.rng.choice((500, 5_000, 31_000, 65_000)))
+        self.world.clock.advance(self.world.rng.choice((500, 5_000, 31_000, 65_000, 300_000)))
 
     # --- situations --------------------------------------------------------------------------
 
@@ -287,14 +289,26 @@ class Simulation:
             note(type(event).__name__)
             if isinstance(event, ev.LeaseAcquired) and event.take_over and before is not None:
                 for action in before.actions:
-                    if action.status.attempt_open:
+                    if action.status.outstanding:
                         note(f"taken over while {action.status.value}")
             elif isinstance(event, ev.RunFailed):
                 note(f"ended {event.reason.value}")
+                gate = event.detail.value
+                if isinstance(gate, dict) and "gate" in gate:
+                    note(f"stopped by the gate {gate['gate']}")
             elif isinstance(event, ev.ActionProposed) and event.grant:
                 note("an unused grant fits again")
-        if commit.state.phase is Phase.CANCELLED and commit.state.effects:
+        state, limits = commit.state, self.world.contract.budgets
+        if not state.phase.terminal:
+            return
+        if state.phase is Phase.CANCELLED and state.effects:
             note("cancelled although an effect stands")
+        for limit, used in (
+            (limits.steps_max, state.pool.steps),
+            (limits.tool_calls_max, state.pool.tool_calls),
+        ):
+            if used == limit:
+                note(f"a budget of {limit} is used up" if limit < 2 else "a budget is used up")
 
 
 def run_seed(seed: int) -> tuple[Counter[str], Simulation]:

@@ -17,6 +17,13 @@ from holdshort.stores.memory import MemoryStore
 
 T = TypeVar("T")
 
+
+class AnswerLost(HoldshortError):
+    """The store gave no answer to a commit: it may be durable, or not."""
+
+    code = "HS9004"
+
+
 Witness = Callable[[RunState | None, Commit], None]
 """Called after each accepted commit, with the state before it."""
 
@@ -42,6 +49,9 @@ class WatchedStore(MemoryStore):
         self.commits: dict[str, list[Commit]] = {}
         self.refusals: list[tuple[Commit, Refused]] = []
         self.witnesses: list[Witness] = []
+        self.fate = ""
+        """What becomes of the next append: `lost` commits and says nothing, `failed` does not
+        commit and says nothing; empty for the usual."""
 
     def log(self, run_id: str) -> list[Event]:
         """Every event that was accepted for a run, in order."""
@@ -66,16 +76,23 @@ class WatchedStore(MemoryStore):
         self._accepted(commit)
 
     async def append(self, commit: Commit, lease: LeaseTerms, extras: Extras) -> None:
-        """Append, and witness what came of it."""
+        """Append, and witness what came of it; raises `AnswerLost` where that is its fate."""
+        fate, self.fate = self.fate, ""
+        if fate == "failed":
+            raise AnswerLost("no answer; nothing was written")
         try:
             await super().append(commit, lease, extras)
         except Refused as refused:
             self.refusals.append((commit, refused))
             raise
         self._accepted(commit)
+        if fate == "lost":
+            raise AnswerLost("no answer; the commit is durable")
 
     def _accepted(self, commit: Commit) -> None:
         before = self.last(commit.state.run_id)
         self.commits.setdefault(commit.state.run_id, []).append(commit)
         for witness in self.witnesses:
             witness(before, commit)
+        # A witness has folded these events and compared: loading need not do so again.
+        self._runs[commit.state.run_id].folded = commit.state

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from random import Random
 
 from holdshort.kernel import observations as obs
+from holdshort.kernel.contract import Contract
 from holdshort.kernel.state import RunState
 from holdshort.ports.store import Loaded, StagedWrite
 from holdshort.sim import scenery
@@ -21,13 +22,14 @@ from holdshort.stores.keys import KeyRing
 @dataclass(slots=True)
 class Life:
     """One run and who works on it: the hold that lives, what it still has to perform, the answers
-    that are on their way to it, and workers that died or were thought dead."""
+    that are on their way to it. Workers that died, or were thought dead, are lives of their own:
+    they may go on performing, and must not be able to write."""
 
     run_id: str
     hold: Hold
     todo: list[object] = field(default_factory=list)
     answers: list[tuple[obs.Observation, tuple[StagedWrite, ...]]] = field(default_factory=list)
-    zombies: list[tuple[Hold, list[obs.Observation]]] = field(default_factory=list)
+    zombies: list[Life] = field(default_factory=list)
     wake_at: int | None = None
 
     def hears(self, seen: obs.Observation, *staged: StagedWrite) -> None:
@@ -38,6 +40,15 @@ class Life:
         """What the worker was doing is lost with it."""
         self.hold.holding = False
         self.todo, self.answers, self.wake_at = [], [], None
+
+    def left_behind(self) -> Life:
+        """The worker as it goes on by itself, thought dead, with all that it had in hand."""
+        zombie = Life(
+            run_id=self.run_id, hold=self.hold, todo=self.todo, answers=list(self.answers)
+        )
+        self.zombies.append(zombie)
+        self.todo, self.answers, self.wake_at = [], [], None
+        return zombie
 
 
 class World:
@@ -50,6 +61,8 @@ class World:
         self.store = WatchedStore(
             clock=self.clock, keyring=KeyRing((bytes(32),)), random_bytes=bytes
         )
+        self._began_at = self.clock.wall_ms() - self.clock.boot_ms()
+        self.calm = self.chance(0.92)
         self.contract = scenery.contract(self.rng)
         self.outside = Outside(self.contract.tools)
         self.promises = Promises(self.contract, self.store, self.outside)
@@ -64,12 +77,18 @@ class World:
         """Count a situation, so that the tests can tell that it was reached."""
         self.happened[situation] += 1
 
-    def worker(self, run_id: str) -> Hold:
-        """A new worker for a run; it holds nothing yet."""
+    def true_ms(self) -> int:
+        """The time that the receivers live by, whatever somebody sets the wall clock to."""
+        return self._began_at + self.clock.boot_ms()
+
+    def worker(self, run_id: str, contract: Contract | None = None) -> Hold:
+        """A new worker for a run, perhaps with other definitions; it holds nothing yet."""
         self._workers += 1
-        return Hold(
-            self.store, self.clock, self.contract, run_id=run_id, owner=f"w{self._workers}"
-        )
+        owner = f"w{self._workers}"
+        if contract is not None:
+            self.promises.definitions[owner] = contract.tools
+        found = contract or self.contract
+        return Hold(self.store, self.clock, found, run_id=run_id, owner=owner)
 
     def load(self, run_id: str) -> Loaded:
         """The run as the store has it now."""
