@@ -108,3 +108,42 @@ def test_the_view_names_goal_tools_input_and_what_is_left(make: Make) -> None:
     assert (view.goal, view.criteria, view.input) == ("Do it.", ("it_is_done",), {"order": 7})
     assert view.tools["look"]["description"] == "Look at something."
     assert view.budget_left["steps"] == 11, "the step that is being decided is reserved"
+
+
+@pytest.mark.feature("F46")
+def test_the_agent_sees_the_arguments_that_a_person_changed(make: Make) -> None:
+    from holdshort.kernel import observations as obs
+    from holdshort.kernel.canonical import Json
+    from holdshort.kernel.intents import base_for
+    from holdshort.runner.visit import visit
+
+    from .test_loop import Outside, paying
+
+    shown: list[Any] = []
+
+    def tell(view: hs.View) -> Any:
+        shown.extend(o.arguments for o in view.observations)
+        return hs.Done("done")
+
+    world = make([paying(Outside(), approval=True)], [hs.call("pay", order=100), tell])
+
+    async def work() -> None:
+        parked = await world.run()
+        request = parked.state.actions[0].approval
+        assert request is not None
+        base = base_for(world.contract, parked.state, "pay", {"order": 60}, step=1, index=0)
+        call = obs.ProposedCall(tool="pay", arguments=Json.of({"order": 60}), base=base)
+        decided = obs.Decided(
+            request_id=request.request_id,
+            verdict="modify",
+            by="ann",
+            authenticated=False,
+            modified=call,
+        )
+        host = world.host(owner="desk")
+        await visit(host, await host.store.load("run-1"), [decided])
+        await drive(world.host(owner="w2"), "run-1")
+
+    virtual(world, work)
+
+    assert shown == [{"order": 60}]

@@ -86,7 +86,7 @@ def test_one_evaluator_may_judge_several_criteria_in_one_run(make: Make) -> None
 def test_an_evaluator_sees_the_arguments_that_a_person_changed(make: Make) -> None:
     from holdshort.kernel import observations as obs
     from holdshort.kernel.canonical import Json
-    from holdshort.kernel.proposals import base_for
+    from holdshort.kernel.intents import base_for
     from holdshort.runner.loop import drive
     from holdshort.runner.visit import visit
 

@@ -12,6 +12,7 @@ from holdshort.kernel.budgets import left
 from holdshort.kernel.canonical import Body, Json
 from holdshort.kernel.contract import Contract
 from holdshort.kernel.state import RunState
+from holdshort.kernel.values import changed
 from holdshort.ports.agent import SeenObservation, View
 from holdshort.ports.store import Store
 from holdshort.ports.tool import ToolPort
@@ -21,6 +22,24 @@ WINDOW: Final = 50
 
 LOG_TAIL: Final = 320
 """Events read back on take-over to fill the window."""
+
+_PROPOSALS: Final = frozenset({ev.ActionProposed, ev.ApprovalRequested, ev.ApprovalModified})
+_TOLD: Final = frozenset(
+    {
+        ev.OutcomeSucceeded,
+        ev.OutcomeReplayed,
+        ev.OutcomeReconciled,
+        ev.OutcomeFailed,
+        ev.QuestionAnswered,
+        ev.ProposalRefused,
+        ev.ProposalWithdrawn,
+        ev.ApprovalRejected,
+        ev.VerdictGiven,
+        ev.VerificationFailed,
+        ev.NoticeGiven,
+    }
+)
+"""What an agent may hear of; every other event is passed over."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +97,7 @@ class History:
         self._criteria = tuple(c.name for c in contract.goal.criteria)
         self._entries: deque[_Entry] = deque(maxlen=WINDOW)
         self._proposed: dict[tuple[int, int], ev.ActionProposed] = {}
+        self._requests: dict[str, tuple[int, int]] = {}
         self._input: Json = Json("null")
         self._tools = {
             name: {
@@ -108,14 +128,31 @@ class History:
 
     async def saw(self, event: ev.Event) -> None:
         """Take in one event; what an agent need not know is passed over."""
-        if isinstance(event, ev.ActionProposed):
-            if (event.step, event.index) not in self._proposed:
-                self._proposed = {k: v for k, v in self._proposed.items() if k[0] == event.step}
-            self._proposed[event.step, event.index] = event
-            return
-        entry = await self._entry(event)
-        if entry is not None:
-            self._entries.append(entry)
+        kind = type(event)
+        if kind in _PROPOSALS:
+            self._propose(event)
+        elif kind in _TOLD:
+            entry = await self._entry(event)
+            if entry is not None:
+                self._entries.append(entry)
+
+    def _propose(self, event: ev.Event) -> None:
+        """Remember what the step's actions are called with, a person's changes included."""
+        match event:
+            case ev.ActionProposed():
+                if self._proposed and next(iter(self._proposed))[0] != event.step:
+                    self._proposed.clear()
+                    self._requests.clear()
+                self._proposed[event.step, event.index] = event
+            case ev.ApprovalRequested():
+                self._requests[event.request_id] = (event.step, event.index)
+            case ev.ApprovalModified():
+                place = self._requests.get(event.request_id)
+                if place in self._proposed:
+                    proposed = self._proposed[place]
+                    self._proposed[place] = changed(proposed, arguments=event.arguments)
+            case _:
+                pass
 
     async def _entry(self, event: ev.Event) -> _Entry | None:
         match event:

@@ -126,8 +126,12 @@ def _modified(body: object) -> obs.ProposedCall | None:
     )
 
 
-async def with_intents(store: Store, tenant: str, answers: Sequence[Performed]) -> list[Performed]:
+async def with_intents(
+    store: Store, tenant: str, answers: Sequence[Performed]
+) -> Sequence[Performed]:
     """Modifications completed with what the store knows about the intents that they make."""
+    if not any(isinstance(answer.seen, obs.Decided) for answer in answers):
+        return answers
     return [
         changed(answer, seen=await _with_intent(store, tenant, answer.seen))
         if isinstance(answer.seen, obs.Decided)
