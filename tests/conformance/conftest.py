@@ -14,6 +14,7 @@ from holdshort.stores.memory import MemoryStore
 from holdshort.stores.open import OpenStore
 from holdshort.stores.sqlite import SqliteStore
 from tests.conformance.samples import RING, Script, now
+from tests.conformance.tamper import Tamper, TamperMemory, TamperSqlite
 
 
 class Pair(NamedTuple):
@@ -55,3 +56,8 @@ def store(pair: Pair) -> OpenStore:
 @pytest.fixture
 def run(store: OpenStore, clock: ManualClock) -> Script:
     return Script(store, clock)
+
+
+@pytest.fixture
+def tamper(store: OpenStore, path: Path) -> Tamper:
+    return TamperMemory(store) if isinstance(store, MemoryStore) else TamperSqlite(path)

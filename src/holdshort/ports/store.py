@@ -175,7 +175,9 @@ class Store(Artifacts, Protocol):
         ...
 
     async def post(self, run_id: str, kind: str, body: Json) -> int:
-        """Put a request into the run's inbox; raises `RunEnded` when nothing can come of it."""
+        """Put a request into the run's inbox, signed for this run; raises `RunEnded` when nothing
+        can come of it, and refuses a process without the run's key. `load` raises `BrokenRecord`
+        while an inbox holds a post that nobody with the key has posted."""
         ...
 
     async def mark_cancel(self, run_id: str, *, by: str, reason: str) -> RunRow:

@@ -23,12 +23,12 @@ from holdshort.ports.store import (
     LeaseTerms,
     Loaded,
     Marks,
-    Post,
     RunRow,
     StoredEvent,
 )
 from holdshort.stores import chain as links
 from holdshort.stores.codec import absent_artifacts
+from holdshort.stores.derived import effect_fault, watched
 from holdshort.stores.guards import (
     approval_after,
     check_created,
@@ -44,7 +44,9 @@ from holdshort.stores.guards import (
     requested_seq,
 )
 from holdshort.stores.keys import KeyRing
+from holdshort.stores.memory_audit import Tables, derived_faults
 from holdshort.stores.memory_rows import Changes, MemoryRun, link_pending, row_of, stage
+from holdshort.stores.posts import StoredPost, post_faults, read_posts, refuse_stranger, sign_post
 from holdshort.stores.staged import Outbox, refuse_after_cancel
 from holdshort.stores.standing import (
     TERMINAL,
@@ -220,7 +222,12 @@ class MemoryStore:
         run.folded = fold(run.folded, tail)
         if run.state is None or run.folded != run.state:
             raise BrokenRecord(f"run {run_id}: replay gives another state than the writer had")
-        posts = tuple(run.posts.values())
+        for action in filter(watched, run.state.actions):
+            record = self._intents.get((run.standing.tenant, action.key or ""))
+            fault = effect_fault(run.state, action, record)
+            if fault:
+                raise BrokenRecord(f"run {run_id}: {fault}")
+        posts = read_posts(run_id, run.posts.values(), self._keyring)
         hold = hold_over(run.standing, self._holds.values(), held_tools(run.state))
         return Loaded(row=self._row(run), state=run.state, posts=posts, hold=hold)
 
@@ -237,17 +244,18 @@ class MemoryStore:
         )
 
     async def post(self, run_id: str, kind: str, body: Json) -> int:
-        """Put a request into the run's inbox; raises `RunEnded` when nothing can come of it."""
+        """Put a signed request into the run's inbox; raises `RunEnded` when nothing can come of
+        it, and `KeyUnusable` without a key."""
         run = self._runs[run_id]
         refuse_ended(run.standing)
+        link_pending(run, self._keyring, self._random_bytes)
+        refuse_stranger(run_id, run.rows[-1].key_id, self._keyring)
+        at = self.now()
+        key_id, mac = sign_post(run_id, kind, body, at, self._keyring)
         self._last_post += 1
-        run.posts[self._last_post] = Post(
-            post_id=self._last_post,
-            kind=kind,
-            body=body,
-            posted_at=self.now(),
-        )
-        return self._last_post
+        number = self._last_post
+        run.posts[number] = StoredPost(number, kind, body.text, at, key_id, mac)
+        return number
 
     async def mark_cancel(self, run_id: str, *, by: str, reason: str) -> RunRow:
         """Mark the run and its living descendants; the first request stays."""
@@ -341,16 +349,26 @@ class MemoryStore:
         link_pending(run, self._keyring, self._random_bytes)
         head = (run.standing.head_seq, run.standing.head_hash)
         named = [("documents", run.documents), *links.named_artifacts(run.rows)]
-        return [
+        chain = links.chain_faults(
+            run_id,
+            run.rows,
+            head=head,
+            keyring=self._keyring,
+            require_key=require_key,
+        )
+        faults = [
             *links.artifact_faults(named, self._artifacts.get),
-            *links.chain_faults(
-                run_id,
-                run.rows,
-                head=head,
-                keyring=self._keyring,
-                require_key=require_key,
-            ),
+            *post_faults(run_id, run.posts.values(), self._keyring),
+            *chain,
         ]
+        if not all(map(links.is_note, chain)):  # A broken log is nothing to compare with.
+            return faults
+        try:
+            row = self._row(run)
+            tables = Tables(self._runs.values(), self._intents, self._approvals, self._pools)
+            return derived_faults(run, row, tables) + faults
+        except BrokenRecord as error:
+            return [*faults, str(error)]
 
     async def postscript(self, run_id: str, attempt: str, body: Json) -> None:
         """Keep a late answer of an ended run; the first one per attempt stays."""

@@ -10,9 +10,10 @@ from holdshort.kernel.effects import IntentRecord
 from holdshort.kernel.events import Event
 from holdshort.kernel.state import RunState
 from holdshort.ports.clock import Clock
-from holdshort.ports.store import ApprovalRow, Post, RunRow, StagedWrite, StoredEvent
+from holdshort.ports.store import ApprovalRow, RunRow, StagedWrite, StoredEvent
 from holdshort.stores.chain import RandomBytes, make_rows
 from holdshort.stores.keys import KeyRing
+from holdshort.stores.posts import StoredPost
 from holdshort.stores.staged import (
     Entry,
     Outbox,
@@ -39,7 +40,7 @@ class MemoryRun:
     folded: RunState | None = None
     wake_at: int | None = None
     waiting_for: str | None = None
-    posts: dict[int, Post] = field(default_factory=dict)
+    posts: dict[int, StoredPost] = field(default_factory=dict)
     postscripts: dict[str, tuple[int, Json]] = field(default_factory=dict)
 
 

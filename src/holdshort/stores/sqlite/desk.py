@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Final
 
 from holdshort.kernel.canonical import GENESIS, Json
-from holdshort.kernel.errors import BrokenRecord, IllegalTransition
-from holdshort.kernel.evolve import evolve
+from holdshort.kernel.effects import IntentRecord
+from holdshort.kernel.errors import BrokenRecord
 from holdshort.kernel.state import RunState
 from holdshort.ports.clock import Clock
 from holdshort.ports.store import RunRow, StoredEvent
@@ -24,28 +24,40 @@ from holdshort.stores.chain import (
     snapshot_message,
 )
 from holdshort.stores.codec import decode_state
+from holdshort.stores.derived import (
+    Derived,
+    IntentPlace,
+    approval_faults,
+    derive,
+    intent_faults,
+    pool_faults,
+    row_faults,
+    standing_faults,
+)
 from holdshort.stores.guards import check_scope, refuse_ended
 from holdshort.stores.keys import KeyRing
+from holdshort.stores.posts import StoredPost, post_faults, refuse_stranger, sign_post
 from holdshort.stores.sqlite.database import Database
 from holdshort.stores.sqlite.files import prepare_file
 from holdshort.stores.sqlite.rows import (
     SNAPSHOT_TYPES,
     StoredRun,
+    approval_row,
     check_types,
     first,
+    intent_record,
     money,
     pack,
-    row_fault,
+    pool_row,
     stored_event,
+    stored_post,
     stored_run,
+    unpack,
 )
 from holdshort.stores.sqlite.schema import migrate
 from holdshort.stores.sqlite.writes import Writer
-from holdshort.stores.standing import stop_reason_of
 
 _PAGE: Final = 1000
-_UNFOLDABLE: Final = (IllegalTransition, LookupError, AssertionError, StopIteration)
-"""What the fold may raise over events that no kernel of ours has written in this order."""
 
 
 class SqliteDesk:
@@ -85,13 +97,22 @@ class SqliteDesk:
     # --- marks and holds -------------------------------------------------------------------
 
     async def post(self, run_id: str, kind: str, body: Json) -> int:
-        """Put a request into the run's inbox; raises `RunEnded` when nothing can come of it."""
+        """Put a signed request into the run's inbox; raises `RunEnded` when nothing can come of
+        it, and `KeyUnusable` without the key of the run."""
         database = self._database
 
         def insert() -> int:
             found = self._found(run_id)
             refuse_ended(found.standing)
-            number = first(database.row("post_insert", found.id, kind, body.text, self.now()))
+            signed_with = first(database.row("event_key", found.id, found.row.head_seq)) or b""
+            refuse_stranger(run_id, signed_with.hex(), self._keyring)
+            at = self.now()
+            key_id, mac = sign_post(run_id, kind, body, at, self._keyring)
+            number = first(
+                database.row(
+                    "post_insert", found.id, kind, body.text, at, bytes.fromhex(key_id), mac
+                )
+            )
             assert isinstance(number, int)
             return number
 
@@ -170,36 +191,87 @@ class SqliteDesk:
     def _faults(self, run_id: str, *, require_key: bool) -> list[str]:
         found = self._found(run_id)
         head = (found.row.head_seq, found.row.head_hash)
-        faults = chain_faults(
+        chain = chain_faults(
             run_id,
             self._log(found.id),
             head=head,
             keyring=self._keyring,
             require_key=require_key,
         )
-        faults = artifact_faults([("run", found.row.documents)], self._bytes) + faults
-        faults = artifact_faults(named_artifacts(self._log(found.id)), self._bytes) + faults
+        faults = [
+            *artifact_faults(named_artifacts(self._log(found.id)), self._bytes),
+            *artifact_faults([("run", found.row.documents)], self._bytes),
+            *post_faults(run_id, self._posts(found), self._keyring),
+            *chain,
+        ]
         try:
             snapshot = self._snapshot(found, check_mac=not self._keyring.empty)
+            if all(is_note(fault) for fault in chain):  # A broken log is nothing to compare with.
+                faults = self._derived_faults(found, snapshot) + faults
         except BrokenRecord as error:
             return [*faults, str(error)]
-        if all(is_note(fault) for fault in faults):  # A broken log has no states to compare with.
-            faults = _derived_faults(found, snapshot, self._replay(found)) + faults
         return faults
 
-    def _replay(self, found: StoredRun) -> dict[int, RunState]:
-        """The states that something stored claims to be: at the snapshot and at the end."""
-        wanted = first(self._database.row("snapshot_of", found.id))
-        state: RunState | None = None
-        states: dict[int, RunState] = {}
-        for row in self._log(found.id):
+    def _derived_faults(
+        self, found: StoredRun, snapshot: tuple[RunState, bytes] | None
+    ) -> list[str]:
+        """Where a row, or the snapshot, says something else than the fold of the log."""
+        run_id = found.row.run_id
+        at = snapshot[0].seq if snapshot is not None else 0
+        derived = derive((decode_row(run_id, row) for row in self._log(found.id)), (at,))
+        state = derived.state
+        root, parent = self._place(found.id)
+        faults = [
+            *row_faults(found.row, found.dispatch_seq, state),
+            *standing_faults(found.row, (root, parent), state),
+            *self._effect_faults(found, derived),
+            *self._pool_faults(state),
+        ]
+        rows = self._database.rows("approvals_of", run_id, None)
+        faults += approval_faults(derived.approvals, {row[0]: approval_row(row) for row in rows})
+        if snapshot is not None and derived.states.get(at) != snapshot[0]:
+            faults.append(f"snapshot at {at}: differs from the log")
+        return faults
+
+    def _place(self, run: int) -> tuple[str, str | None]:
+        row = self._database.row("run_place", run)
+        assert row is not None
+        return row[0], row[1]
+
+    def _effect_faults(self, found: StoredRun, derived: Derived) -> list[str]:
+        """The effects that are recorded for this run, and those that its log tells of."""
+        database, faults = self._database, []
+        rows = {
+            (row[12], unpack(row[0]), row[2]): row for row in database.rows("intents_of", found.id)
+        }
+        for place in derived.intents:
+            tenant, base, version = place
+            row = rows.get(place) or database.row("intent_now", tenant, pack(base), version)
+            if row is not None:
+                rows[place] = row
+        stored: dict[IntentPlace, IntentRecord] = {}
+        for place, row in rows.items():
             try:
-                state = evolve(state, decode_row(found.row.run_id, row))
-            except _UNFOLDABLE:
-                return states
-            if row.seq in (wanted, found.row.head_seq):
-                states[row.seq] = state
-        return states
+                stored[place] = intent_record(database, row)
+            except BrokenRecord as torn:
+                faults.append(str(torn))
+        return faults + intent_faults(found.row.run_id, derived.intents, stored)
+
+    def _pool_faults(self, state: RunState) -> list[str]:
+        """The pool against all runs of the tree, each as its own log tells."""
+        database, root = self._database, state.root_run_id
+        states = [state]
+        for run, run_id in database.rows("runs_of_tree", root):
+            if run_id != state.run_id:
+                try:
+                    states.append(self._folded(run, run_id))
+                except BrokenRecord as error:
+                    return [f"pool: cannot be compared: run {run_id}: {error}"]
+        row = database.row("pool_of", root)
+        return pool_faults(None if row is None else pool_row(row), states)
+
+    def _folded(self, run: int, run_id: str) -> RunState:
+        return derive(decode_row(run_id, row) for row in self._log(run)).state
 
     def _log(self, run: int) -> Iterator[StoredEvent]:
         """The whole log, a page at a time."""
@@ -226,6 +298,11 @@ class SqliteDesk:
             raise KeyError(run_id)
         return stored_run(row, self._clock)
 
+    def _posts(self, found: StoredRun) -> list[StoredPost]:
+        return [
+            stored_post(found.row.run_id, row) for row in self._database.rows("posts_of", found.id)
+        ]
+
     def _snapshot(
         self, found: StoredRun, *, check_mac: bool = True
     ) -> tuple[RunState, bytes] | None:
@@ -249,17 +326,3 @@ class SqliteDesk:
             )
         state = decode_state(body)
         return state, head_hash
-
-
-def _derived_faults(
-    found: StoredRun, snapshot: tuple[RunState, bytes] | None, replayed: dict[int, RunState]
-) -> list[str]:
-    """Where row and snapshot differ from the fold of the log."""
-    end = replayed.get(found.row.head_seq)
-    if end is None:
-        return ["replay: the events do not make a run"]
-    fault = row_fault(found, end, stop_reason_of(end))
-    faults = [fault] if fault else []
-    if snapshot is not None and replayed.get(snapshot[0].seq) != snapshot[0]:
-        faults.append(f"snapshot at {snapshot[0].seq}: differs from the log")
-    return faults

@@ -9,10 +9,10 @@ from holdshort.kernel.canonical import Json
 from holdshort.kernel.effects import IntentRecord, IntentStatus
 from holdshort.kernel.errors import BrokenRecord
 from holdshort.kernel.events import OutcomeReconciled, OutcomeSucceeded
-from holdshort.kernel.state import RunState
 from holdshort.ports.clock import Clock
 from holdshort.ports.store import ApprovalRow, RunRow, StoredEvent
 from holdshort.stores.codec import decode_event
+from holdshort.stores.posts import StoredPost
 from holdshort.stores.sqlite.database import Database, Row
 from holdshort.stores.standing import PoolRow, Standing, lease_live
 
@@ -78,6 +78,12 @@ def locked(row: Any) -> Locked:
     return Locked(Standing._make(row[:13]), row[13], row[14], pool, row[23])
 
 
+def pool_row(row: Any) -> PoolRow:
+    """The row of `pool_of`; raises `BrokenRecord` when it is torn."""
+    check_types(row, _POOL_TYPES, "a tree's pool")
+    return PoolRow._make((*row[:3], money(row[3]), *row[4:7], money(row[7])))
+
+
 def money(stored: object) -> Decimal:
     """An amount; raises `BrokenRecord` when damage made it none."""
     try:
@@ -140,6 +146,8 @@ def stored_run(row: Any, clock: Clock) -> StoredRun:
 
 
 _EVENT_TYPES: Final = (int, int, str, bytes, bytes, bytes, bytes, bytes)
+_POOL_TYPES: Final = (int, int, int, str, int, int, int, str)
+_POST_TYPES: Final = (int, str, str, int, bytes, bytes)
 SNAPSHOT_TYPES: Final = (int, bytes, bytes, bytes, bytes)
 _RUN_TYPES: Final = (
     *(str, str, str, str, str, str, str),  # run_id to phase
@@ -160,25 +168,6 @@ def check_types(row: Any, types: tuple[Any, ...], what: str) -> None:
             )
 
 
-def row_fault(found: StoredRun, state: RunState, stop_reason: str | None) -> str:
-    """Where the run's row says something else than its log; empty when they agree."""
-    row = found.row
-    pairs = (
-        ("phase", row.phase, state.phase.value),
-        ("stop_reason", row.stop_reason, stop_reason),
-        ("epoch", row.epoch, state.epoch),
-        ("dispatch_seq", found.dispatch_seq, state.dispatch_seq),
-        ("head_seq", row.head_seq, state.seq),
-        ("tenant", row.tenant, state.tenant),
-        ("environment", row.environment, state.environment),
-        ("contract_hash", row.contract_hash, state.contract_hash),
-    )
-    for name, stored, folded in pairs:
-        if stored != folded:
-            return f"the run's row says {name} {stored!r}, its log says {folded!r}"
-    return ""
-
-
 def stored_event(row: Any, previous: bytes) -> StoredEvent:
     """A row of the log; `previous` is the hash of the row before it. Raises `BrokenRecord` when a
     damaged page gives a column another type."""
@@ -194,6 +183,13 @@ def stored_event(row: Any, previous: bytes) -> StoredEvent:
         key_id=row[6].hex(),
         mac=row[7],
     )
+
+
+def stored_post(run_id: str, row: Any) -> StoredPost:
+    """A row of `posts_of`; raises `BrokenRecord` when damage gave a column another type."""
+    check_types(row, _POST_TYPES, f"run {run_id}, post {row[0]}")
+    number, kind, body, at, key_id, mac = row
+    return StoredPost(number, kind, body, at, key_id.hex(), mac)
 
 
 def intent_record(database: Database, row: Row) -> IntentRecord:

@@ -4,38 +4,41 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from holdshort.kernel.canonical import GENESIS, Json, sha256_name
+from holdshort.kernel.canonical import GENESIS, sha256_name
 from holdshort.kernel.commits import Commit
 from holdshort.kernel.contract import Budgets
 from holdshort.kernel.effects import IntentRecord
 from holdshort.kernel.errors import BrokenRecord, InvalidValue
 from holdshort.kernel.events import Event
 from holdshort.kernel.evolve import fold
+from holdshort.kernel.state import RunState
 from holdshort.ports.store import (
     ApprovalRow,
     Extras,
     LeaseTerms,
     Loaded,
     Marks,
-    Post,
     RunRow,
     StoredEvent,
 )
 from holdshort.stores.chain import decode_row, read_rows
+from holdshort.stores.derived import effect_fault, row_faults, watched
 from holdshort.stores.guards import check_created, check_renew, check_run, hold_over
+from holdshort.stores.posts import read_posts
+from holdshort.stores.sqlite.database import Row
 from holdshort.stores.sqlite.desk import SqliteDesk
 from holdshort.stores.sqlite.rows import (
+    RESULTS,
     StoredRun,
     approval_row,
     first,
     intent_record,
     locked,
     pack,
-    row_fault,
     stored_event,
     stored_run,
 )
-from holdshort.stores.standing import held_tools, stop_reason_of
+from holdshort.stores.standing import held_tools
 
 
 class SqliteStore(SqliteDesk):
@@ -94,11 +97,24 @@ class SqliteStore(SqliteDesk):
         if head != found.row.head_hash:
             raise BrokenRecord(f"run {run_id}: the run's row names another head than its log")
         state = fold(state, events)
-        fault = row_fault(found, state, stop_reason_of(state))
-        if fault:
-            raise BrokenRecord(f"run {run_id}: {fault}")
+        faults = row_faults(found.row, found.dispatch_seq, state)
+        faults += self._effects(state)
+        if faults:
+            raise BrokenRecord(f"run {run_id}: {faults[0]}")
         hold = hold_over(found.standing, self._database.rows("controls"), held_tools(state))
-        return Loaded(row=found.row, state=state, posts=self._posts(found.id), hold=hold)
+        posts = read_posts(run_id, self._posts(found), self._keyring)
+        return Loaded(row=found.row, state=state, posts=posts, hold=hold)
+
+    def _effects(self, state: RunState) -> list[str]:
+        """Where the record of an effect that is under way contradicts the run's log."""
+        faults: list[str] = []
+        for action in filter(watched, state.actions):
+            base = pack(action.intent_base or "")
+            row = self._database.row("intent_now", state.tenant, base, action.intent_version)
+            record = None if row is None else intent_record(self._database, row)
+            fault = effect_fault(state, action, record)
+            faults += [fault] if fault else []
+        return faults
 
     def _rows_after(
         self, found: StoredRun, after: int, previous: bytes, limit: int
@@ -109,13 +125,6 @@ class SqliteStore(SqliteDesk):
             events.append(event)
             previous = event.hash
         return events
-
-    def _posts(self, run: int) -> tuple[Post, ...]:
-        rows = self._database.rows("posts_of", run)
-        return tuple(
-            Post(post_id=number, kind=kind, body=Json(body), posted_at=at)
-            for number, kind, body, at in rows
-        )
 
     async def renew(self, run_id: str, epoch: int, lease_ms: int) -> Marks:
         """Extend the lease; raises `FenceLost` when it is no longer this holder's."""
@@ -146,7 +155,30 @@ class SqliteStore(SqliteDesk):
 
     def _intents(self, tenant: str, bases: Sequence[str]) -> dict[str, IntentRecord]:
         found = ((base, self._database.row("intent_newest", tenant, pack(base))) for base in bases)
-        return {base: intent_record(self._database, row) for base, row in found if row is not None}
+        return {base: self._authentic(row) for base, row in found if row is not None}
+
+    def _authentic(self, row: Row) -> IntentRecord:
+        """What is known of an effect, whose result takes the place of a call: the event that
+        holds it is checked, and is about this very effect."""
+        record = intent_record(self._database, row)
+        seq, run = row[10:12]
+        if seq is None:
+            return record
+        (told,) = self._database.rows("events_after", run, seq - 1, 1)
+        previous = first(self._database.row("hash_before", run, seq - 1)) or GENESIS
+        (event,) = read_rows(
+            record.run_id,
+            [stored_event(told, previous)],
+            after_seq=seq - 1,
+            previous=previous,
+            keyring=self._keyring,
+        )
+        if not isinstance(event, RESULTS) or event.key != record.key:
+            raise BrokenRecord(
+                f"run {record.run_id}, event {seq}: it tells of another effect than intent "
+                f"{record.key}, whose row names it"
+            )
+        return record
 
     async def events(
         self, run_id: str, *, after: int = 0, limit: int = 1000, checked: bool = False

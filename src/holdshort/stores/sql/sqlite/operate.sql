@@ -8,7 +8,8 @@ SELECT 1 FROM run WHERE run_id = :run_id AND epoch = :epoch AND lease_until = :u
 
 -- name: post_insert
 -- A request for a run's inbox.
-INSERT INTO inbox (run, kind, body, posted_at) VALUES (:run, :kind, :body, :posted_at)
+INSERT INTO inbox (run, kind, body, posted_at, key_id, mac)
+VALUES (:run, :kind, :body, :posted_at, :key_id, :mac)
 RETURNING post_id;
 
 -- name: post_exists

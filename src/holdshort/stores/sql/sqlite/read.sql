@@ -30,13 +30,17 @@ SELECT id & 4294967295, epoch, kind, body, salt, hash, key_id, mac
 -- The link that the first event of a page must follow.
 SELECT hash FROM event WHERE id = (:run << 32) + :seq;
 
+-- name: event_key
+-- The id of the key that signed one event.
+SELECT key_id FROM event WHERE id = (:run << 32) + :seq;
+
 -- name: event_body
 -- One event, for the result that an intent refers to.
 SELECT kind, body FROM event WHERE id = (:run << 32) + :seq;
 
 -- name: posts_of
 -- The inbox of a run, oldest first.
-SELECT post_id, kind, body, posted_at FROM inbox WHERE run = :run ORDER BY post_id;
+SELECT post_id, kind, body, posted_at, key_id, mac FROM inbox WHERE run = :run ORDER BY post_id;
 
 -- name: posts_count
 -- How many requests wait.
@@ -49,6 +53,13 @@ SELECT i.base, i.key, i.version, i.status, r.run_id, i.args_digest, i.attempts, 
   FROM intent i JOIN run r ON r.id = i.run
  WHERE i.tenant = :tenant AND i.base = :base
  ORDER BY i.version DESC LIMIT 1;
+
+-- name: intents_of
+-- Every effect that is recorded for a run, by whichever tenant's name; verification reads all rows.
+SELECT i.base, i.key, i.version, i.status, r.run_id, i.args_digest, i.attempts, i.generation,
+       i.result, i.result_ref, i.result_seq, i.run, i.tenant
+  FROM intent i JOIN run r ON r.id = i.run
+ WHERE i.run = :run;
 
 -- name: approvals_all
 -- Requests of all runs to people, oldest first.
@@ -82,6 +93,25 @@ SELECT body FROM artifact WHERE digest = :digest;
 -- name: postscripts_of
 -- Late answers of a run, oldest first.
 SELECT at, attempt, body FROM postscript WHERE run = :run ORDER BY at, attempt;
+
+-- name: run_place
+-- Where a run stands in its tree: the root and the parent.
+SELECT t.run_id, r.parent FROM run r JOIN run t ON t.id = r.root WHERE r.id = :run;
+
+-- name: runs_of_tree
+-- Every run that spends from one pool.
+WITH RECURSIVE tree (run_id) AS (
+    SELECT :root
+    UNION
+    SELECT r.run_id FROM run r JOIN tree t ON r.parent = t.run_id
+)
+SELECT r.id, r.run_id FROM tree t JOIN run r ON r.run_id = t.run_id;
+
+-- name: pool_of
+-- The pool of a tree: used and limits.
+SELECT p.steps, p.tool_calls, p.tokens, p.cost_usd,
+       p.steps_max, p.tool_calls_max, p.tokens_max, p.cost_usd_max
+  FROM pool p JOIN run r ON r.id = p.id WHERE r.run_id = :root;
 
 -- name: pool_cost
 -- What a tree has used of its cost budget.

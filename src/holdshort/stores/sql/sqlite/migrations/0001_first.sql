@@ -67,13 +67,15 @@ CREATE TABLE event (
     mac    BLOB NOT NULL
 ) STRICT;
 
--- Requests of people and other processes to a run.
+-- Requests of people and other processes to a run; `mac` authenticates each for its run.
 CREATE TABLE inbox (
     post_id   INTEGER PRIMARY KEY AUTOINCREMENT,
     run       INTEGER NOT NULL REFERENCES run (id),
     kind      TEXT NOT NULL,
     body      TEXT NOT NULL,
-    posted_at INTEGER NOT NULL
+    posted_at INTEGER NOT NULL,
+    key_id    BLOB NOT NULL,
+    mac       BLOB NOT NULL
 ) STRICT;
 CREATE INDEX inbox_run ON inbox (run);
 
