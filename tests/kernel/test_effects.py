@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from holdshort.kernel.canonical import Json
 from holdshort.kernel.effects import (
     PROMISES,
     IntentScope,
@@ -139,3 +140,11 @@ def test_reading_simulating_and_planning_have_no_effect() -> None:
     harmless = {e.value for e in SideEffect if not e.has_effect}
 
     assert harmless == {"read", "simulate", "plan"}
+
+
+@pytest.mark.feature("F23")
+def test_the_kind_of_scope_is_part_of_the_intent() -> None:
+    each = base(scope=IntentScope(kind=ScopeKind.EACH), place="1.0")
+    run = base(scope=IntentScope(kind=ScopeKind.RUN), arguments=Json('"1.0"'), place="1.0")
+
+    assert each != run
