@@ -210,6 +210,20 @@ def test_a_key_is_trusted_until_shortly_before_its_retention_ends() -> None:
     assert key_trusted_until(tool(), run.action) == 1_000 + 86_400_000 - 300_000
 
 
+@pytest.mark.feature("F27")
+def test_a_key_is_as_old_as_its_first_dispatch_however_often_it_was_resent() -> None:
+    run = Run(contract(tool(receiver=Receiver.KEY, key_retention_ms=100_000)))
+    run.now = 1_000
+    run.unknown()
+    run.now = 21_000
+    again = run.send()
+    run.vanishes(again)
+    run.now = 65_000
+
+    assert run.expect(Park).waiting_for == "outcome"
+    assert len(run.facts(ev.ActionAuthorised)) == 2
+
+
 @pytest.mark.feature("F25")
 @pytest.mark.field("spec.retry.maxAttemptsPerAction")
 def test_look_ups_without_an_answer_back_off_and_are_capped() -> None:
