@@ -122,9 +122,7 @@ def test_a_replay_is_an_effect_of_no_attempt_here() -> None:
     history.add(1, proposed())
     history.add(
         2,
-        ev.OutcomeReplayed(
-            at=2, step=1, index=0, key="k1", run_id="other", signature="s", result=NULL
-        ),
+        ev.OutcomeReplayed(at=2, step=1, index=0, key="k1", run_id="other", result=NULL),
     )
 
     assert [(e.attempts, e.status) for e in history.effects.values()] == [(0, "applied")]

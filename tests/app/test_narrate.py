@@ -88,9 +88,7 @@ FAILURE: dict[str, Any] = {"at": 1, "step": 2, "index": 0, "key": "k", "message"
             "step=2 action=pay outcome=applied phase=running (looked up)",
         ),
         (
-            ev.OutcomeReplayed(
-                at=1, step=2, index=0, key="k", run_id="r", signature="s", result=NULL
-            ),
+            ev.OutcomeReplayed(at=1, step=2, index=0, key="k", run_id="r", result=NULL),
             "step=2 action=pay outcome=replayed phase=running",
         ),
         (

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import anyio
+from anyio import to_thread
 
 import holdshort as hs
 from holdshort.contract.bind import bind
@@ -196,6 +197,8 @@ def virtual(world: World, work: Callable[[], Awaitable[T]]) -> T:
             while True:
                 await anyio.wait_all_tasks_blocked()
                 step = world.clock.next_wake_in_ms
+                if to_thread.current_default_thread_limiter().borrowed_tokens:
+                    continue  # A plain function runs in a thread: that is no waiting.
                 if step is not None:
                     world.clock.advance(max(step, 0))
                 elif not results and (idle := idle + 1) > PATIENCE:

@@ -71,15 +71,17 @@ class ActionAuthorised(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutcomeSucceeded(Event):
-    """The tool answered. `finding` is set when the answer broke its schema or post-condition."""
+    """The tool answered. `finding` is set when the answer broke its schema or post-condition.
+
+    `signature` is what of the result counts for progress; empty where that is all of it.
+    """
 
     step: int
     index: int
     key: str | None
     result: Body
-    signature: str
     cost_usd: Decimal
-    ref: str | None = None
+    signature: str = ""
     finding: str = ""
 
 
@@ -120,7 +122,6 @@ class OutcomeReplayed(Event):
     index: int
     key: str
     run_id: str
-    signature: str
     result: Body
 
 
@@ -147,7 +148,6 @@ class OutcomeReconciled(Event):
     key: str
     answer: str
     result: Body | None = None
-    signature: str = ""
     message: str = ""
     retry_at: int | None = None
     tombstone: bool = False

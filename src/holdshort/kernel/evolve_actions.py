@@ -165,7 +165,8 @@ def _succeeded(state: RunState, event: ev.OutcomeSucceeded) -> Changes:
     was = action = state.actions[event.index]
     if event.finding:
         action = changed(was, refused="bad_output", message=event.finding)
-    changes = success(state, action, event, event.signature, effect=event.key is not None)
+    signature = event.signature or event.result.digest
+    changes = success(state, action, event, signature, effect=event.key is not None)
     settle(state, was.cost_reserved, event.cost_usd, changes)
     return changes
 
@@ -203,7 +204,7 @@ def _unknown(state: RunState, event: ev.OutcomeUnknown) -> Changes:
 
 def _replayed(state: RunState, event: ev.OutcomeReplayed) -> Changes:
     action = state.actions[event.index]
-    changes = success(state, action, event, event.signature, effect=False)
+    changes = success(state, action, event, event.result.digest, effect=False)
     spend_reserved(state, (action,), changes)  # of a preparation that was made in vain
     return changes
 
@@ -229,7 +230,7 @@ def _reconciled(state: RunState, event: ev.OutcomeReconciled) -> Changes:
     was = state.actions[event.index]
     match event.answer:
         case "applied":
-            changes = success(state, was, event, event.signature, effect=True)
+            changes = success(state, was, event, (event.result or NOTHING).digest, effect=True)
         case "not_applied":
             changes = not_applied(state, was, event.retry_at, spent_key=event.tombstone)
         case _:

@@ -65,19 +65,18 @@ def returned(contract: Contract, state: RunState, seen: obs.Returned, now: int) 
         result=seen.result,
         signature=_signature(terms, seen),
         cost_usd=terms.cost_usd if seen.cost_usd is None else seen.cost_usd,
-        ref=seen.result.digest,
         finding=bounded(seen.finding),
     )
     return (succeeded,)
 
 
 def _signature(terms: ToolTerms, seen: obs.Returned) -> str:
-    """What of the result counts for progress: a declared part of it, else all of it."""
+    """What of the result counts for progress: a declared part of it, else all of it: empty."""
     if terms.progress.kind is ProgressKind.POLL and seen.watch_value is not None:
         return digest_of("watch", seen.watch_value)
     if seen.version_value is not None:
         return STATE + digest_of("version", seen.version_value)
-    return seen.result.digest
+    return ""
 
 
 def raised(contract: Contract, state: RunState, seen: obs.Raised, now: int) -> Facts:
@@ -212,7 +211,6 @@ def looked_up(contract: Contract, state: RunState, seen: obs.LookedUp, now: int)
         key=action.key,
         answer=answer,
         result=result,
-        signature=result.digest if result else "",
         message=bounded(seen.message),
         retry_at=retry_at,
         tombstone=answer == "not_applied" and failed.terms.tombstones,

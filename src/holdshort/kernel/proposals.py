@@ -180,7 +180,6 @@ def replay(step: int, index: int, intent: IntentRecord, now_ms: int) -> ev.Outco
         index=index,
         key=intent.key,
         run_id=intent.run_id,
-        signature=body.digest,
         result=body,
     )
 

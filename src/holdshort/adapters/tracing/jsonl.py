@@ -188,7 +188,7 @@ def _cost(moment: _Moment) -> object:
 def _evidence(moment: _Moment) -> object:
     event = moment.event
     if isinstance(event, ev.OutcomeSucceeded):
-        return event.ref or event.result.digest
+        return event.result.digest
     if isinstance(event, ev.RunSucceeded):
         return event.manifest
     return getattr(event, "ref", None)
