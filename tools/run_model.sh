@@ -145,24 +145,25 @@ all_settings() {
     rests 'N rests, with approvals' -DN -DAPPROVAL -DNI=1 -DBOUNDED=2
     restless 'verifies before it looks at a cancel' -DK -DNI=1 -DBOUNDED=2 -DM_JUDGE_BEFORE_CANCEL
     echo '== nothing is vacuous: spin "fails" by reaching the state'
-    reach 'succeeded with both effects (K)' -DK "-DREACH=phase==SUCCEEDED&&eff[0]&&eff[1]"
-    reach 'failed with an effect (LF)' -DLF "-DREACH=phase==FAILED&&eff[0]>0"
-    reach 'cancelled with an effect (LF)' -DLF "-DREACH=phase==CANCELLED&&eff[0]>0"
-    reach 'a person is asked (N)' -DN "-DREACH=act==QUESTION"
-    reach 'a person is asked although looked up (L)' -DL "-DREACH=act==QUESTION&&answer==ABSENT"
-    reach 'the same key is sent again (K)' -DK "-DREACH=answer==RESENT&&life[1]==WIRE"
-    reach 'a zombie request lands after a resend (K)' -DK \
-        "-DREACH=answer==RESENT&&act==INFLIGHT&&eff[0]>0&&life[0]==FREE&&life[1]==HELD"
-    reach 'applied under the second generation (KL+)' -DKLP "-DREACH=eff[0]>0&&under[0]==1"
-    reach 'a zombie meets the fence (LF)' -DLF "-DREACH=life[0]==WIRE&&ofTok[0]<newest"
-    reach 'the condition fails (CAS)' -DCAS -DOTHERS_WRITE "-DREACH=life[0]==UNCLEAR"
-    reach 'cancelled while held by nobody (N)' -DN "-DREACH=phase==CANCELLED&&eff[0]==0"
-    reach 'a cancel marked, and an effect after it (K)' -DK "-DREACH=mark&&eff[0]>0&&!ENDED"
-    reach 'an ending run drains (K)' -DK "-DREACH=stopping&&act==QUESTION"
-    reach 'a changed and granted call is sent (N)' -DN -DAPPROVAL \
-        "-DREACH=ap==CONSUMED&&apArgs==1&&eff[0]>0"
-    reach 'a grant outlives a withdrawal (N)' -DN -DAPPROVAL "-DREACH=ap==GRANTED&&act==NOTHING"
-    reach 'given up, unresolved (N)' -DN -DGIVE_UP "-DREACH=phase==FAILED&&row[0]==UNRESOLVED"
+    reach 'succeeded with both effects (K)' -DK -DR_SUCCEEDED_WITH_BOTH
+    reach 'failed with an effect (LF)' -DLF -DR_FAILED_WITH_EFFECT
+    reach 'cancelled with an effect (LF)' -DLF -DR_CANCELLED_WITH_EFFECT
+    reach 'cancelled without one, although sent (N)' -DN -DR_CANCELLED_WITHOUT
+    reach 'a person is asked (N)' -DN -DR_QUESTION
+    reach 'a person is asked after looking (L)' -DL -DR_QUESTION
+    reach 'two requests with one key under way (K)' -DK -DR_RESENT_BESIDE_A_ZOMBIE
+    reach 'the older of them lands first (K)' -DK -DR_ZOMBIE_LANDS_FIRST
+    reach 'applied under the second generation (KL+)' -DKLP -DR_SECOND_GENERATION
+    reach 'a zombie meets the fence (LF)' -DLF -DR_ZOMBIE_MEETS_FENCE
+    reach 'a zombie meets the tombstone (KL+)' -DKLP -DR_ZOMBIE_MEETS_TOMBSTONE
+    reach 'the condition fails (CAS)' -DCAS -DOTHERS_WRITE -DR_CONDITION_FAILS
+    reach 'marked as cancelled, and an effect since (K)' -DK -DR_EFFECT_AFTER_MARK
+    reach 'an ending run drains (K)' -DK -DR_STOP_DRAINS
+    reach 'held while an outcome is unknown (K)' -DK -DR_HELD_WHILE_UNKNOWN
+    reach 'changed by a person, granted and applied (N)' -DN -DAPPROVAL -DR_CHANGED_AND_SENT
+    reach 'a grant outlives a withdrawal (N)' -DN -DAPPROVAL -DR_GRANT_OUTLIVES_WITHDRAWAL
+    reach 'retried under one approval (N)' -DN -DAPPROVAL -DR_RETRIED_UNDER_ONE_APPROVAL
+    reach 'given up, unresolved (N)' -DN -DGIVE_UP -DR_GIVEN_UP
     echo '== mutants: each must be caught'
     mutants
     echo '== promises that nobody can make'

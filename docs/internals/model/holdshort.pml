@@ -448,7 +448,9 @@ inline authorise(w, s) {     /* ActionAuthorised: every condition of this send, 
 #else
 #define EPOCH_LEFT (1)
 #endif
-#define SOMETHING_TO_DO ((act != QUESTION && act != ASKED) || (mark && !cancelling))
+#define WANTS(i) ((row[i] == NEW || row[i] == NOTAPPLIED) && tries[i] < TRIES)
+#define SOMETHING_TO_DO ((act != QUESTION && act != ASKED) || (mark && !cancelling) || \
+                         (mark && act == ASKED))
 
 /* ---- a worker: takes the run, then decides, appends, performs (runner/loop.py) ------------ */
 proctype Worker(byte me) {
@@ -560,12 +562,12 @@ decide:
 #endif
 
     /* ask: the agent proposes anything, claims that it is done, or gives up (FAILED above) */
-    :: atomic { MINE(me) && phase == RUNNING && act == NOTHING && !cancelling && !stopping ->
+    :: atomic { MINE(me) && phase == RUNNING && act == NOTHING && !cancelling && !stopping &&
+                (WANTS(0) || WANTS(NI-1) || !BORED) ->
            P4(me);
            if
-           :: (row[0] == NEW || row[0] == NOTAPPLIED) && tries[0] < TRIES -> cur = 0; act = PROPOSED
-           :: NI > 1 && (row[NI-1] == NEW || row[NI-1] == NOTAPPLIED) && tries[NI-1] < TRIES ->
-                  cur = NI - 1; act = PROPOSED
+           :: WANTS(0) -> cur = 0; act = PROPOSED
+           :: NI > 1 && WANTS(NI-1) -> cur = NI - 1; act = PROPOSED
            :: !BORED -> phase = VERIFYING
            fi;
 #ifdef APPROVAL
@@ -858,11 +860,8 @@ proctype Canceller() {       /* app/ending.py, cancel: the mark, then a visit if
     };
     if
     :: atomic { !ENDED ->                                         /* a visit may be a take-over */
-           holder = 0;
-#ifdef BOUNDED
-           if :: epoch < BOUNDED -> skip :: else -> goto gone fi;
-#endif
-           orphan(); cancelling = 1;
+           if :: EPOCH_LEFT -> skip :: else -> goto gone fi;
+           holder = 0; orphan(); cancelling = 1;
            if
            :: CANCEL_DRAINED -> end(CANCELLED)
            :: else
@@ -915,6 +914,62 @@ proctype Vendor() {          /* the code of the tool changes under the run */
     fi
 }
 
+/* states that must be reachable, or the rest says nothing */
+#ifdef R_SUCCEEDED_WITH_BOTH
+#define REACH (phase == SUCCEEDED && eff[0] > 0 && eff[NI-1] > 0)
+#endif
+#ifdef R_FAILED_WITH_EFFECT
+#define REACH (phase == FAILED && eff[0] > 0)
+#endif
+#ifdef R_CANCELLED_WITH_EFFECT
+#define REACH (phase == CANCELLED && eff[0] > 0)
+#endif
+#ifdef R_CANCELLED_WITHOUT
+#define REACH (phase == CANCELLED && eff[0] == 0 && given > 0)
+#endif
+#ifdef R_QUESTION
+#define REACH (act == QUESTION)
+#endif
+#ifdef R_RESENT_BESIDE_A_ZOMBIE
+#define REACH (answer == RESENT && act == INFLIGHT && life[0] == HELD && life[1] == HELD)
+#endif
+#ifdef R_ZOMBIE_LANDS_FIRST
+#define REACH (answer == RESENT && act == INFLIGHT && eff[0] > 0 && life[0] == FREE && \
+               life[1] == HELD)
+#endif
+#ifdef R_SECOND_GENERATION
+#define REACH (eff[0] > 0 && under[0] == 1)
+#endif
+#ifdef R_ZOMBIE_MEETS_FENCE
+#define REACH (life[0] == WIRE && ofTok[0] < newest)
+#endif
+#ifdef R_ZOMBIE_MEETS_TOMBSTONE
+#define REACH (life[0] == WIRE && (tombs[0] & 1) && ofI[0] == 0 && ofGen[0] == 0)
+#endif
+#ifdef R_CONDITION_FAILS
+#define REACH (life[0] == UNCLEAR)
+#endif
+#ifdef R_EFFECT_AFTER_MARK
+#define REACH (mark && eff[0] > 0 && !ENDED)
+#endif
+#ifdef R_STOP_DRAINS
+#define REACH (stopping && act == QUESTION)
+#endif
+#ifdef R_HELD_WHILE_UNKNOWN
+#define REACH (hold && act == UNKNOWN)
+#endif
+#ifdef R_CHANGED_AND_SENT
+#define REACH (ap == CONSUMED && apArgs == 1 && eff[0] > 0)
+#endif
+#ifdef R_GRANT_OUTLIVES_WITHDRAWAL
+#define REACH (ap == GRANTED && act == NOTHING)
+#endif
+#ifdef R_RETRIED_UNDER_ONE_APPROVAL
+#define REACH (ap == CONSUMED && act == INFLIGHT && tries[0] == 2)
+#endif
+#ifdef R_GIVEN_UP
+#define REACH (phase == FAILED && row[0] == UNRESOLVED)
+#endif
 #ifdef REACH
 proctype Probe() { end_probe: atomic { (REACH) -> assert(0) } }
 #endif
