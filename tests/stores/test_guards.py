@@ -15,7 +15,13 @@ from holdshort.kernel.commits import (
     PoolChange,
 )
 from holdshort.kernel.effects import IntentRecord, IntentStatus
-from holdshort.kernel.errors import ApprovalUnusable, IntentMoved, LeaseHeld, PoolExhausted
+from holdshort.kernel.errors import (
+    ApprovalUnusable,
+    HeadMoved,
+    IntentMoved,
+    LeaseHeld,
+    PoolExhausted,
+)
 from holdshort.ports.store import ApprovalRow
 from holdshort.sim.clock import ManualClock
 from holdshort.stores.guards import (
@@ -90,6 +96,20 @@ def test_nobody_gone_replaces_nobody(run: Script) -> None:
 
     with pytest.raises(LeaseHeld):
         check_run(held(run, "worker-b"), commit, run.terms(LeaseMove.ACQUIRE), run.clock)
+
+
+@pytest.mark.feature("F34")
+@pytest.mark.parametrize("epoch", [0, 1, 3])
+def test_taking_a_run_raises_its_epoch_by_one_however_dead_its_owner_looks(
+    run: Script, epoch: int
+) -> None:
+    """Also for the same process that comes back: what it sent before must be fenced off."""
+    commit = replace(run.commit(run.acquired()), epoch=epoch)
+    gone = held(run, "worker-a")._replace(lease_until=0)
+
+    with pytest.raises(HeadMoved, match=f"expected epoch {epoch - 1}, found 1"):
+        check_run(gone, commit, run.terms(LeaseMove.ACQUIRE), run.clock)
+    check_run(gone, replace(commit, epoch=2), run.terms(LeaseMove.ACQUIRE), run.clock)
 
 
 def test_the_oldest_of_several_kill_switches_is_told(run: Script) -> None:
