@@ -8,7 +8,6 @@ from typing import Any, Protocol
 
 import apsw
 
-from holdshort.kernel.canonical import Json
 from holdshort.kernel.effects import IntentStatus
 from holdshort.stores.memory import MemoryStore
 from holdshort.stores.posts import StoredPost
@@ -26,7 +25,7 @@ class Tamper(Protocol):
     def no_intents(self) -> None: ...
     def copy_intent(self, base: str) -> None: ...
     def give_intents(self, run_id: str) -> None: ...
-    def result(self, forged: Json) -> None: ...
+    def other_result(self) -> None: ...
     def approvals(self, **columns: Any) -> None: ...
     def no_approvals(self) -> None: ...
     def copy_approval(self, request_id: str) -> None: ...
@@ -78,7 +77,7 @@ class TamperSqlite:
     def copy_intent(self, base: str) -> None:
         self.sql(
             "INSERT INTO intent SELECT tenant, ?, version, 'k', status, run, args_digest, "
-            "attempts, generation, token, result_seq, result, result_ref FROM intent LIMIT 1",
+            "attempts, generation, token, result_seq FROM intent LIMIT 1",
             pack(base),
         )
 
@@ -86,9 +85,8 @@ class TamperSqlite:
         self.sql("UPDATE intent SET run = (SELECT id FROM run WHERE run_id = ?)", run_id)
         self.sql("UPDATE intent SET result_seq = NULL")  # that run has no event of this number
 
-    def result(self, forged: Json) -> None:
-        columns = {"result": forged.text, "result_ref": forged.digest, "result_seq": None}
-        self._update("intent", columns)
+    def other_result(self) -> None:
+        self.sql("UPDATE intent SET result_seq = (SELECT max(result_seq) FROM intent)")
 
     def approvals(self, **columns: Any) -> None:
         self._update("approval", columns)
@@ -145,8 +143,9 @@ class TamperMemory:
     def give_intents(self, run_id: str) -> None:
         self.intents(run_id=run_id)
 
-    def result(self, forged: Json) -> None:
-        self.intents(result=forged, result_ref=forged.digest)
+    def other_result(self) -> None:
+        last = list(self._store._intents.values())[-1]
+        self.intents(result=last.result, result_ref=last.result_ref)
 
     def approvals(self, **columns: Any) -> None:
         rows = self._store._approvals

@@ -22,6 +22,7 @@ from holdshort.kernel.errors import (
     HeldByOperator,
     IntentMoved,
     InvalidValue,
+    InvariantBroken,
     LeaseHeld,
     PoolExhausted,
     Refused,
@@ -578,15 +579,21 @@ def test_a_large_result_is_named_by_its_digest(run: Script, store: OpenStore) ->
     assert now(store.artifact(body.digest)) == body.text.encode()
 
 
-def test_a_result_that_no_event_holds_is_kept_in_the_row(run: Script, store: OpenStore) -> None:
+@pytest.mark.feature("F39")
+def test_a_result_that_no_event_holds_is_refused(run: Script, store: OpenStore) -> None:
+    """What is not in the log can be checked by nobody."""
     run.to_in_flight()
-    commit = run.commit(run.succeeded())
+    commit, before = run.commit(run.succeeded()), run.state
     other = Json.of({"else": 1.5})
     (change,) = commit.intents
-    run.append(*commit.events, intents=(replace(change, result=other, result_ref=other.digest),))
 
-    applied = now(store.intents("acme", [BASE]))[BASE]
-    assert (applied.result, applied.result_ref) == (other, other.digest)
+    with pytest.raises(InvariantBroken, match="no event of its commit holds its result"):
+        run.append(
+            *commit.events, intents=(replace(change, result=other, result_ref=other.digest),)
+        )
+
+    assert now(store.load("run-1")).state == before
+    assert now(store.intents("acme", [BASE]))[BASE].status is IntentStatus.IN_FLIGHT
 
 
 @pytest.mark.feature("F23", "F25")
@@ -666,9 +673,8 @@ def test_bases_and_keys_of_any_form_are_kept_as_they_are(run: Script, store: Ope
     run.to_in_flight()
     (first,) = run.commit(run.succeeded()).intents
     odd = ["b1", "sha256:" + "Z" * 64, "sha256:" + "A" * 64]
-    changes = tuple(
-        replace(first, base=base, key=f"hs1-{base}", expected=frozenset({None})) for base in odd
-    )
+    free = replace(first, expected=frozenset({None}), result=None, result_ref=None)
+    changes = tuple(replace(free, base=base, key=f"hs1-{base}") for base in odd)
     run.append(run.succeeded(), intents=(first, *changes))
 
     found = now(store.intents("acme", odd))

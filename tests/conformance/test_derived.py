@@ -226,13 +226,16 @@ def test_an_effect_that_was_applied_here_is_nobody_elses(
 def test_a_result_other_than_the_logs_is_named(
     run: Script, store: OpenStore, tamper: Tamper
 ) -> None:
+    """The result of another effect, authentic as it is."""
     settled(run)
-    forged = Json.of({"id": "rr_9"})
-    tamper.result(forged)
+    run.propose_and_authorise(2, base=OTHER)
+    run.append(run.succeeded(2, result={"id": "rr_2"}))
+    assert now(store.verify("run-1")) == []
+    tamper.other_result()
 
-    told = Json.of(RESULT).digest
+    told, forged = Json.of(RESULT).digest, Json.of({"id": "rr_2"}).digest
     assert now(store.verify("run-1")) == [
-        f"intent {KEY}: its row says {name} {forged.digest!r}, its log says {told!r}"
+        f"intent {KEY}: its row says {name} {forged!r}, its log says {told!r}"
         for name in ("result_ref", "result")
     ]
 
@@ -331,7 +334,7 @@ def test_a_record_that_contradicts_an_effect_under_way_stops_the_run(
     now(store.load("run-1"))
     do(tamper)
 
-    with pytest.raises(BrokenRecord, match=f"run run-1: .* differ: intent {KEY} is in_flight"):
+    with pytest.raises(BrokenRecord, match=rf"run run-1: .* differ: intent {KEY} is in_flight"):
         now(store.load("run-1"))
     now(store.load("run-2"))
 

@@ -26,10 +26,12 @@ from holdshort.kernel.errors import (
     HeldByOperator,
     IntentMoved,
     InvalidValue,
+    InvariantBroken,
     LeaseHeld,
     PoolExhausted,
     RunEnded,
 )
+from holdshort.kernel.events import OutcomeReconciled, OutcomeSucceeded
 from holdshort.kernel.state import RunState
 from holdshort.ports.clock import Clock
 from holdshort.ports.store import ApprovalRow, LeaseTerms
@@ -249,6 +251,23 @@ def intent_after(
 
 def _statuses(change: IntentChange) -> str:
     return " or ".join(sorted(status or "none" for status in change.expected))
+
+
+RESULTS: Final = (OutcomeSucceeded, OutcomeReconciled)
+"""The events that hold the result of an intent."""
+
+
+def result_seq(commit: Commit, change: IntentChange) -> int | None:
+    """The event of this commit that holds the intent's result; None when it has none. The row
+    names that event and keeps no result of its own: what is not in the log proves nothing."""
+    if change.result_ref is None:
+        return None
+    for seq, event in enumerate(commit.events, commit.expected_seq + 1):
+        if isinstance(event, RESULTS) and event.key == change.key and event.result is not None:
+            if event.result.json == change.result and event.result.digest == change.result_ref:
+                return seq
+            break
+    raise InvariantBroken(f"intent {change.key}: no event of its commit holds its result")
 
 
 # --- approvals -----------------------------------------------------------------------------

@@ -42,6 +42,7 @@ from holdshort.stores.guards import (
     pool_after,
     refuse_ended,
     requested_seq,
+    result_seq,
 )
 from holdshort.stores.keys import KeyRing
 from holdshort.stores.memory_audit import Tables, derived_faults
@@ -147,6 +148,7 @@ class MemoryStore:
             place = (tenant, intent.key)
             found = changes.intents.get(place) or self._intents.get(place)
             changes.intents[place] = intent_after(found, intent, run_id)
+            result_seq(commit, intent)
         for change in commit.approvals:
             name = change.request_id
             row = changes.approvals.get(name) or self._approvals.get(name)

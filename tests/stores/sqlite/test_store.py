@@ -13,7 +13,7 @@ import apsw
 import pytest
 
 from holdshort.kernel.commits import LeaseMove
-from holdshort.kernel.errors import HeadMoved, LeaseHeld
+from holdshort.kernel.errors import BrokenRecord, HeadMoved, LeaseHeld
 from holdshort.ports.store import Extras, StagedWrite
 from holdshort.sim.clock import ManualClock
 from holdshort.stores.sqlite import SqliteStore
@@ -147,9 +147,9 @@ def test_a_result_is_stored_once(run: Script, store: SqliteStore, raw: apsw.Conn
     run.to_in_flight()
     run.append(run.succeeded())
 
-    assert raw.execute("SELECT result_seq, result, result_ref FROM intent").fetchall() == [
-        (7, None, None)
-    ]
+    assert raw.execute("SELECT result_seq FROM intent").fetchall() == [(7,)]
+    kept = raw.execute("SELECT count(*) FROM event WHERE instr(body, cast('rr_1' AS BLOB))")
+    assert kept.fetchall() == [(1,)]
 
 
 @pytest.mark.feature("F68")
@@ -189,3 +189,50 @@ def test_staged_writes_say_which_event_they_came_with(
     assert raw.execute("SELECT tenant, name, value, run, seq FROM reference").fetchall() == [
         ("acme", "head", '"v1"', 1, 7)
     ]
+
+
+# --- a recorded result takes the place of a call -------------------------------------------
+
+BASE, OTHER = "sha256:" + "b" * 64, "sha256:" + "0" * 64
+APPLIED = "(SELECT (run << 32) + result_seq FROM intent WHERE result_seq IS NOT NULL)"
+FORGED = {
+    "result": (
+        "UPDATE event SET body = cast(replace(cast(body AS TEXT), 'rr_1', 'rr_9') AS BLOB) "
+        f"WHERE id = {APPLIED}"
+    ),
+    "mac": f"UPDATE event SET mac = zeroblob(16) WHERE id = {APPLIED}",
+    "salt": f"UPDATE event SET salt = zeroblob(16) WHERE id = {APPLIED}",
+    "link": f"UPDATE event SET hash = zeroblob(32) WHERE id = {APPLIED} - 1",
+    "no result": "UPDATE intent SET result_seq = 5",
+    "no event": "UPDATE intent SET result_seq = 99",
+}
+
+
+@pytest.mark.feature("F23", "F39")
+@pytest.mark.parametrize("statement", FORGED.values(), ids=FORGED)
+def test_a_recorded_result_that_is_not_the_authentic_events_own_is_not_handed_out(
+    run: Script, store: SqliteStore, raw: apsw.Connection, statement: str
+) -> None:
+    """Another run would take it for the answer of a call that it does not make."""
+    run.to_in_flight()
+    run.append(run.succeeded())
+    assert BASE in now(store.intents("acme", [BASE]))
+    raw.execute(statement)
+
+    with pytest.raises(BrokenRecord, match="run run-1"):
+        now(store.intents("acme", [BASE]))
+
+
+@pytest.mark.feature("F23", "F39")
+def test_the_result_of_another_effect_is_not_handed_out(
+    run: Script, store: SqliteStore, raw: apsw.Connection
+) -> None:
+    run.to_in_flight()
+    run.settle_and_ask(1)
+    run.propose_and_authorise(2, base=OTHER)
+    run.append(run.succeeded(2))
+    raw.execute("UPDATE intent SET result_seq = (SELECT min(result_seq) FROM intent)")
+
+    assert BASE in now(store.intents("acme", [BASE]))
+    with pytest.raises(BrokenRecord, match="it tells of another effect than intent"):
+        now(store.intents("acme", [OTHER]))

@@ -242,7 +242,7 @@ class SqliteDesk:
         """The effects that are recorded for this run, and those that its log tells of."""
         database, faults = self._database, []
         rows = {
-            (row[12], unpack(row[0]), row[2]): row for row in database.rows("intents_of", found.id)
+            (row[10], unpack(row[0]), row[2]): row for row in database.rows("intents_of", found.id)
         }
         for place in derived.intents:
             tenant, base, version = place

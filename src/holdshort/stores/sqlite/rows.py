@@ -8,10 +8,10 @@ from typing import Any, Final, NamedTuple
 from holdshort.kernel.canonical import Json
 from holdshort.kernel.effects import IntentRecord, IntentStatus
 from holdshort.kernel.errors import BrokenRecord
-from holdshort.kernel.events import OutcomeReconciled, OutcomeSucceeded
 from holdshort.ports.clock import Clock
 from holdshort.ports.store import ApprovalRow, RunRow, StoredEvent
 from holdshort.stores.codec import decode_event
+from holdshort.stores.guards import RESULTS
 from holdshort.stores.posts import StoredPost
 from holdshort.stores.sqlite.database import Database, Row
 from holdshort.stores.standing import PoolRow, Standing, lease_live
@@ -19,9 +19,6 @@ from holdshort.stores.standing import PoolRow, Standing, lease_live
 _NAME: Final = "sha256:"
 _KEY: Final = "hs1-"
 _DIGEST_LENGTH: Final = len(_NAME) + 64
-RESULTS: Final = (OutcomeSucceeded, OutcomeReconciled)
-"""The events that hold the result of an intent."""
-
 _KEY_LENGTH: Final = len(_KEY) + 40
 _STATUSES: Final = frozenset(status.value for status in IntentStatus)
 _TEXT: Final = (str, type(None))
@@ -212,10 +209,10 @@ def intent_record(database: Database, row: Row) -> IntentRecord:
 
 
 def _result(database: Database, row: Row) -> tuple[Json | None, str | None]:
-    """The recorded result and its digest, from the row itself or from the event it names."""
-    text, ref, seq, run = row[8:12]
+    """The recorded result and its digest, from the event that the row names."""
+    seq, run = row[8:10]
     if seq is None:
-        return None if text is None else Json(text), None if ref is None else unpack(ref)
+        return None, None
     found = database.row("event_body", run, seq)
     event = None if found is None else decode_event(*found)
     if not isinstance(event, RESULTS) or event.result is None:

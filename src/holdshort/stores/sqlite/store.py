@@ -23,12 +23,11 @@ from holdshort.ports.store import (
 )
 from holdshort.stores.chain import decode_row, read_rows
 from holdshort.stores.derived import effect_fault, row_faults, watched
-from holdshort.stores.guards import check_created, check_renew, check_run, hold_over
+from holdshort.stores.guards import RESULTS, check_created, check_renew, check_run, hold_over
 from holdshort.stores.posts import read_posts
 from holdshort.stores.sqlite.database import Row
 from holdshort.stores.sqlite.desk import SqliteDesk
 from holdshort.stores.sqlite.rows import (
-    RESULTS,
     StoredRun,
     approval_row,
     first,
@@ -161,7 +160,7 @@ class SqliteStore(SqliteDesk):
         """What is known of an effect, whose result takes the place of a call: the event that
         holds it is checked, and is about this very effect."""
         record = intent_record(self._database, row)
-        seq, run = row[10:12]
+        seq, run = row[8:10]
         if seq is None:
             return record
         (told,) = self._database.rows("events_after", run, seq - 1, 1)

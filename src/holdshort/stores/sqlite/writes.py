@@ -22,11 +22,11 @@ from holdshort.stores.guards import (
     lease_after,
     pool_after,
     requested_seq,
+    result_seq,
 )
 from holdshort.stores.keys import KeyRing
 from holdshort.stores.sqlite.database import Database
 from holdshort.stores.sqlite.rows import (
-    RESULTS,
     Locked,
     approval_row,
     first,
@@ -99,9 +99,6 @@ class Writer:
         row = database.row("intent_now", tenant, base, change.version)
         record = None if row is None else intent_record(database, row)
         after = intent_after(record, change, found.standing.run_id)
-        result_seq = _result_seq(commit, change)
-        result = after.result if result_seq is None else None
-        result_ref = after.result_ref if result_seq is None else None
         database.change(
             "intent_put",
             tenant,
@@ -114,9 +111,7 @@ class Writer:
             after.attempts,
             after.generation,
             change.token,
-            result_seq,
-            None if result is None else result.text,
-            None if result_ref is None else pack(result_ref),
+            result_seq(commit, change),
         )
 
     def _change_approval(self, found: Locked, commit: Commit, change: ApprovalChange) -> None:
@@ -273,17 +268,6 @@ class Writer:
                 decimal_text(pool.cost_usd_max),
                 state.run_id,
             )
-
-
-def _result_seq(commit: Commit, change: IntentChange) -> int | None:
-    """The event of this commit that holds the intent's result, which is then not kept twice."""
-    if change.result_ref is None:
-        return None
-    for seq, event in enumerate(commit.events, commit.expected_seq + 1):
-        if isinstance(event, RESULTS) and event.key == change.key and event.result is not None:
-            same = event.result.json == change.result and event.result.digest == change.result_ref
-            return seq if same else None
-    return None
 
 
 def _exactly_one(changed: int, table: str) -> None:

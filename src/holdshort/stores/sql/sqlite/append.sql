@@ -61,21 +61,20 @@ VALUES (:id, :epoch, :kind, :body, :salt, :hash, :key_id, :mac);
 -- name: intent_now
 -- One intent as it stands, for the guard.
 SELECT i.base, i.key, i.version, i.status, r.run_id, i.args_digest, i.attempts, i.generation,
-       i.result, i.result_ref, i.result_seq, i.run
+       i.result_seq, i.run
   FROM intent i JOIN run r ON r.id = i.run
  WHERE i.tenant = :tenant AND i.base = :base AND i.version = :version;
 
 -- name: intent_put
 -- One intent after its guard has passed.
 INSERT INTO intent (tenant, base, version, key, status, run, args_digest, attempts, generation,
-                    token, result_seq, result, result_ref)
+                    token, result_seq)
 VALUES (:tenant, :base, :version, :key, :status, :run, :args_digest, :attempts, :generation,
-        :token, :result_seq, :result, :result_ref)
+        :token, :result_seq)
 ON CONFLICT (tenant, base, version) DO UPDATE
    SET status = excluded.status, run = excluded.run, args_digest = excluded.args_digest,
        attempts = excluded.attempts, generation = excluded.generation, token = excluded.token,
-       result_seq = excluded.result_seq, result = excluded.result,
-       result_ref = excluded.result_ref;
+       result_seq = excluded.result_seq;
 
 -- name: approval_now
 -- One request as it stands, for the guard.

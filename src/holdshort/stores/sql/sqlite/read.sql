@@ -49,7 +49,7 @@ SELECT count(*) FROM inbox WHERE run = :run;
 -- name: intent_newest
 -- The newest version of an intent.
 SELECT i.base, i.key, i.version, i.status, r.run_id, i.args_digest, i.attempts, i.generation,
-       i.result, i.result_ref, i.result_seq, i.run
+       i.result_seq, i.run
   FROM intent i JOIN run r ON r.id = i.run
  WHERE i.tenant = :tenant AND i.base = :base
  ORDER BY i.version DESC LIMIT 1;
@@ -57,7 +57,7 @@ SELECT i.base, i.key, i.version, i.status, r.run_id, i.args_digest, i.attempts, 
 -- name: intents_of
 -- Every effect that is recorded for a run, by whichever tenant's name; verification reads all rows.
 SELECT i.base, i.key, i.version, i.status, r.run_id, i.args_digest, i.attempts, i.generation,
-       i.result, i.result_ref, i.result_seq, i.run, i.tenant
+       i.result_seq, i.run, i.tenant
   FROM intent i JOIN run r ON r.id = i.run
  WHERE i.run = :run;
 

@@ -79,8 +79,7 @@ CREATE TABLE inbox (
 ) STRICT;
 CREATE INDEX inbox_run ON inbox (run);
 
--- One effect and where it stands. Its result is in the event `result_seq` of its run, or in
--- `result` and `result_ref` where no event holds it.
+-- One effect and where it stands. Its result is in the event `result_seq` of its run.
 CREATE TABLE intent (
     tenant      TEXT NOT NULL,
     base        ANY NOT NULL,
@@ -93,8 +92,6 @@ CREATE TABLE intent (
     generation  INTEGER NOT NULL,
     token       INTEGER NOT NULL,
     result_seq  INTEGER,
-    result      TEXT,
-    result_ref  ANY,
     PRIMARY KEY (tenant, base, version)
 ) STRICT, WITHOUT ROWID;
 
