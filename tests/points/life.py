@@ -295,7 +295,7 @@ class Life:
 
     def _bring_on(self, state: RunState) -> None:
         """A person where one is needed, time where it has to pass, then a worker."""
-        row = instant(self.seen.store.load(RUN)).row
+        row = self.seen.row
         asked = [a for a in state.actions if a.status is ActionStatus.ASKED]
         questions = [a for a in state.actions if a.status is ActionStatus.QUESTION]
         if row.waiting_for:
@@ -322,7 +322,7 @@ class Life:
         if self.hold._holder is not None:
             self.hold = self._worker()
         self._doing = (None, (), None)
-        owner = instant(self.seen.store.load(RUN)).row.owner
+        owner = self.seen.row.owner
         self._follow(self.hold.acquire(replaces=owner if owner in self._dead else None))
         self._zombie()
 

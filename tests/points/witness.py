@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from decimal import Decimal
-from typing import Any
 
 from holdshort.kernel.commits import Commit, commit_for
 from holdshort.kernel.contract import Contract
 from holdshort.kernel.evolve import fold
+from holdshort.kernel.invariants import check
 from holdshort.kernel.state import RunState
+from holdshort.ports.store import RunRow
 from holdshort.sim.outside import Outside
 from holdshort.sim.promises import PromiseBroken, Promises
 from holdshort.sim.watched import Witness, instant
@@ -28,6 +29,7 @@ class Seen:
 
     def __init__(self, store: SqliteStore, contract: Contract, outside: Outside) -> None:
         self.store = store
+        self.contract = contract
         self.commits: dict[str, list[Commit]] = {RUN: []}
         self.witnesses: list[Witness] = []
         self.promises = Promises(contract, self, outside)  # type: ignore[arg-type]
@@ -71,18 +73,22 @@ class Seen:
         for witness in self.witnesses:
             witness(before, commit)
 
+    @property
+    def row(self) -> RunRow:
+        """The run as lists show it."""
+        (row,) = instant(self.store.runs())
+        return row
+
     async def verify(self, run_id: str) -> object:
         """What verification finds."""
         return await self.store.verify(run_id)
 
-    async def events(self, run_id: str, **page: Any) -> object:
-        """A page of the log."""
-        return await self.store.events(run_id, **page)
-
     def at_the_end(self) -> None:
         """The log is whole, folds to the state, satisfies every statement; the rows agree."""
         self.look()
-        self.promises.at_rest(RUN)
+        check(
+            self.contract, [e for commit in self.commits[RUN] for e in commit.events], self.state
+        )
         self.promises.audited(RUN)
         state = instant(self.store.load(RUN)).state
         connection = self.store._database._connection
