@@ -183,8 +183,11 @@ def test_a_late_judgement_changes_nothing() -> None:
     run.acquire()
     assert run.kinds()[-2:] == ["LeaseAcquired", "EvaluationLost"]
 
-    assert run.see(obs.Judged(evaluator="ledger", attempt=1, verdicts=())) == ()
+    late = obs.Judged(evaluator="ledger", attempt=1, verdicts=())
+    assert run.see(late) == ()
     assert run.expect(Evaluate).evaluators == ("ledger",)
+    assert run.see(late) == (), "the evaluator runs again: the old run's answer is not its own"
+    assert run.state.evaluations
     run.check()
 
 
