@@ -22,6 +22,8 @@ from holdshort.app.problems import InvalidRequest, StoreMissing
 from holdshort.kernel.errors import BrokenRecord
 from holdshort.ports.store import RunRow
 from holdshort.runner.lease import owner_name
+from holdshort.stores.errors import StoreWeak
+from holdshort.stores.sqlite import files
 from tests.app.loops import CONTRACT, write_loop
 from tests.app.office_days import Day
 
@@ -110,3 +112,18 @@ def test_documents_that_are_not_those_of_the_log_are_not_believed(
 
     with pytest.raises(BrokenRecord, match="not those of its log"):
         day.do(work)
+
+
+def test_a_store_on_a_network_file_system_is_opened_only_when_that_is_forced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mounts = tmp_path / "mounts"
+    mounts.write_text(f"server:/x {tmp_path} nfs4 rw 0 0\n")
+    monkeypatch.setattr(files, "_MOUNTS", mounts)
+    monkeypatch.setenv("HOLDSHORT_KEY", "ab" * 32)
+    url = f"sqlite:///{tmp_path / 'store' / 'runs.db'}"
+
+    with pytest.raises(StoreWeak, match="HOLDSHORT_NETWORK_STORE=1"):
+        open_office(url, existing=False)
+    monkeypatch.setenv("HOLDSHORT_NETWORK_STORE", "1")
+    assert open_office(url, existing=False).url == url

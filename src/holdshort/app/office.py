@@ -25,6 +25,7 @@ _PREFIX_SEARCH_MAX: Final = 10_000
 _FULL_ID_LENGTH: Final = 36
 _CANDIDATES_SHOWN: Final = 4
 _NAME_MAX: Final = 200
+NETWORK_VARIABLE: Final = "HOLDSHORT_NETWORK_STORE"
 
 
 class AnyStore(Store, Desk, Protocol):
@@ -45,15 +46,19 @@ class Office:
 
 
 def open_office(url: str, *, existing: bool) -> Office:
-    """Open the store at `url`; with `existing`, raise `StoreMissing` instead of making one."""
+    """Open the store at `url`; with `existing`, raise `StoreMissing` instead of making one.
+
+    A file on a network file system is refused unless HOLDSHORT_NETWORK_STORE is 1.
+    """
     from holdshort.stores.open import open_store  # noqa: PLC0415 - loads the database
 
     if existing:
         require_existing(url)
     keyring = load_keyring(make=not existing)  # a lost key is not replaced in silence
     clock = SystemClock()
+    forced = os.environ.get(NETWORK_VARIABLE) == "1"
     return Office(
-        store=open_store(url, clock=clock, keyring=keyring),
+        store=open_store(url, clock=clock, keyring=keyring, force=forced),
         clock=clock,
         workspaces=workspaces_of(url),
         folder=store_folder(url),

@@ -81,7 +81,7 @@ def refuse_network(path: Path, mounts: str) -> None:
     if kind in _NETWORK:
         raise StoreWeak(
             f"store {path} lies on a network file system ({kind}), where locks may not hold; "
-            "choose a local disk, or force it when one host alone uses it"
+            "choose a local disk; where one host alone uses it, set HOLDSHORT_NETWORK_STORE=1"
         )
 
 
