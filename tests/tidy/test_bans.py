@@ -19,6 +19,7 @@ LEFT_OPEN = re.compile(r"\b(TO" r"DO|FIX" r"ME|X" r"XX|NotImplementedError|HACK)
 SLEEPS = {"time.sleep", "asyncio.sleep", "anyio.sleep"}
 CATCHES_ALL = (
     "runner/perform.py",  # tools and agents may raise anything
+    "runner/boundary.py",  # and so may the text of what they raise
     "runner/judging.py",  # evaluators may, too
     "cli/main.py",  # a defect of ours ends as exit code 70 with a report
 )

@@ -17,7 +17,8 @@ async def call_user(
     """What `function` returns, awaited if need be.
 
     A plain function runs in a worker thread. A thread cannot be stopped: when the awaiting task
-    is cancelled, an `interruptible` call is abandoned, any other is waited for.
+    is cancelled, an `interruptible` call is abandoned, any other is waited for. Nothing that it
+    raises ends more than its thread: `SystemExit` and its like become a `RuntimeError`.
     """
     named = keywords or {}
     if inspect.iscoroutinefunction(function):
@@ -26,7 +27,18 @@ async def call_user(
     from anyio import to_thread  # noqa: PLC0415
 
     answer = await to_thread.run_sync(
-        partial(function, *positional, **named), abandon_on_cancel=interruptible
+        partial(_confined, partial(function, *positional, **named)),
+        abandon_on_cancel=interruptible,
     )
     # A callable object or a partial may hide an async function.
     return await answer if inspect.isawaitable(answer) else answer
+
+
+def _confined(work: Callable[[], object]) -> object:
+    """Run in a thread, where no interrupt and no cancellation is meant for `work`."""
+    try:
+        return work()
+    except Exception:
+        raise
+    except BaseException as error:
+        raise RuntimeError(f"the function raised {type(error).__name__}: {error}") from error

@@ -37,6 +37,7 @@ MARK: Final = "$hs"
 _INLINE_BYTES_MAX: Final = 8192
 _DEPTH_MAX: Final = 200
 _INTEGER_BITS_MAX: Final = 8192  # the interpreter reads back at most 4300 digits
+_PIECES_MAX: Final = 4_000_000  # a list may hold one list twice, and that one another twice …
 _MARK_ESCAPE: Final = "$hs:"
 
 # The C encoder of the standard library already escapes strings as RFC 8785 asks.
@@ -147,48 +148,49 @@ def canonical_text(value: object, *, lenient: bool = False) -> str:
     """The one text of a JSON value.
 
     Raises `InvalidValue` for NaN, Infinity, lone surrogates, keys that are not text, values
-    that are not JSON, integers beyond 8192 bits and nesting deeper than 200. With `lenient` the
+    that are not JSON, integers beyond 8192 bits, nesting deeper than 200 and more than some two
+    million values. With `lenient` the
     first three become marks such as `{"$hs":"nan"}`, and a user's own key that looks like a mark
     is escaped.
     """
     parts: list[str] = []
-    _write(value, parts.append, "", lenient=lenient, depth=0)
+    _write(value, parts, "", lenient=lenient, depth=0)
     return "".join(parts)
 
 
-def _write(
-    value: object, out: Callable[[str], None], path: str, *, lenient: bool, depth: int
-) -> None:
+def _write(value: object, parts: list[str], path: str, *, lenient: bool, depth: int) -> None:
     if depth > _DEPTH_MAX:
         raise InvalidValue(f"{path or 'value'}: nested deeper than {_DEPTH_MAX}")
+    if len(parts) > _PIECES_MAX:
+        raise InvalidValue(f"{path or 'value'}: more than {_PIECES_MAX // 2} values")
     match value:
         case None:
-            out("null")
+            parts.append("null")
         case True:
-            out("true")
+            parts.append("true")
         case False:
-            out("false")
+            parts.append("false")
         case str():
-            out(_string(value, path, lenient=lenient))
+            parts.append(_string(value, path, lenient=lenient))
         case int():
-            out(_integer(value, path))
+            parts.append(_integer(value, path))
         case float():
-            out(_number(value, path, lenient=lenient))
+            parts.append(_number(value, path, lenient=lenient))
         case Decimal():
-            out(_quote(decimal_text(value)))
+            parts.append(_quote(decimal_text(value)))
         case Json():
-            out(value.text)
+            parts.append(value.text)
         case Mapping():
-            _write_object(value, out, path, lenient=lenient, depth=depth)
+            _write_object(value, parts, path, lenient=lenient, depth=depth)
         case list() | tuple():
-            _write_array(value, out, path, lenient=lenient, depth=depth)
+            _write_array(value, parts, path, lenient=lenient, depth=depth)
         case _:
             raise InvalidValue(f"{path or 'value'}: {type(value).__name__} is not a JSON value")
 
 
 def _write_object(
     value: Mapping[object, object],
-    out: Callable[[str], None],
+    parts: list[str],
     path: str,
     *,
     lenient: bool,
@@ -196,10 +198,10 @@ def _write_object(
 ) -> None:
     mark = "{"
     for name, key in _named_keys(value, path, lenient=lenient):
-        out(f"{mark}{_string(name, path, lenient=False)}:")
-        _write(value[key], out, f"{path}/{key}", lenient=lenient, depth=depth + 1)
+        parts.append(f"{mark}{_string(name, path, lenient=False)}:")
+        _write(value[key], parts, f"{path}/{key}", lenient=lenient, depth=depth + 1)
         mark = ","
-    out("}" if mark == "," else "{}")
+    parts.append("}" if mark == "," else "{}")
 
 
 def _named_keys(
@@ -230,7 +232,7 @@ def _lenient_name(key: str) -> str:
 
 def _write_array(
     value: list[object] | tuple[object, ...],
-    out: Callable[[str], None],
+    parts: list[str],
     path: str,
     *,
     lenient: bool,
@@ -238,10 +240,10 @@ def _write_array(
 ) -> None:
     mark = "["
     for index, item in enumerate(value):
-        out(mark)
-        _write(item, out, f"{path}/{index}", lenient=lenient, depth=depth + 1)
+        parts.append(mark)
+        _write(item, parts, f"{path}/{index}", lenient=lenient, depth=depth + 1)
         mark = ","
-    out("]" if value else "[]")
+    parts.append("]" if value else "[]")
 
 
 def _utf16(named: tuple[str, str]) -> bytes:

@@ -22,6 +22,15 @@ from holdshort.ports.agent import Proposal, ToolCall, View
 from holdshort.ports.evaluator import Verdict
 from holdshort.ports.tool import ToolAnswer, ToolContext, ToolError, ToolPort
 from holdshort.runner import judging
+from holdshort.runner.boundary import (
+    contained,
+    countable,
+    describe,
+    is_amount,
+    judgement,
+    readable,
+    text_of,
+)
 from holdshort.runner.host import Host
 from holdshort.runner.performed import Performed
 from holdshort.runner.redact import Redactor
@@ -57,13 +66,13 @@ class Performer:
         timeout = min(max(left_ms, 0), _AGENT_TIMEOUT_MS)
         proposal: Proposal | None = None
         try:
-            with self._host.clock.move_on_after(timeout) as scope:
+            with self._host.clock.move_on_after(timeout) as scope, contained():
                 self._scopes[command] = scope
-                proposal = await self._host.agent.propose(view)
+                proposal = readable(await self._host.agent.propose(view))
         except ToolError as error:
-            return self._agent_failed(command, error.error, str(error), error.retry_after_ms)
+            return self._agent_failed(command, error.error, text_of(error), error.retry_after_ms)
         except Exception as error:  # noqa: BLE001 - the agent's own code may raise anything
-            return self._agent_failed(command, ErrorClass.BUG, _describe(error))
+            return self._agent_failed(command, ErrorClass.BUG, describe(error))
         finally:
             self._scopes.pop(command, None)
         if proposal is None:
@@ -83,7 +92,7 @@ class Performer:
             error=error,
             message=self._redact.text(message),
             draw=self._host.draw(),
-            retry_after_ms=retry_after_ms,
+            retry_after_ms=countable(retry_after_ms),
         )
         return Performed(seen=seen)
 
@@ -131,6 +140,8 @@ class Performer:
             arguments = Json.of(call.arguments)
         except InvalidValue as invalid:
             error = str(invalid)
+        except Exception as broken:  # noqa: BLE001 - an object of the agent's may do anything
+            error = f"the arguments cannot be read: {describe(broken)}"
         if arguments is not None and self._redact.text(arguments.text) != arguments.text:
             arguments, error = None, "the arguments hold a secret value"
         if arguments is not None and not arguments.text.startswith("{"):
@@ -165,10 +176,17 @@ class Performer:
             return ""
         if call.tool not in self._contract.tools:
             return ""
+        timeout_ms = self._contract.tools[call.tool].timeout_ms
+        scope = self._scopes[call] = self._host.clock.move_on_after(timeout_ms)
         try:
-            return await tool.check_before(self._context(state, None, 0, 0), call.arguments)
+            with scope, contained():
+                context = self._context(state, None, 0, 0)
+                return self._redact.text(await tool.check_before(context, call.arguments))
         except Exception as error:  # noqa: BLE001 - a broken condition denies
-            return f"the pre-condition failed: {self._redact.text(_describe(error))}"
+            return f"the pre-condition failed: {self._redact.text(describe(error))}"
+        finally:
+            self._scopes.pop(call, None)
+        return f"the pre-condition gave no answer within {timeout_ms} ms"
 
     # --- tools -------------------------------------------------------------------------------
 
@@ -214,7 +232,7 @@ class Performer:
         context = self._context(state, call.key, call.token, call.deadline_at, plan=plan)
         answer: object = None
         try:
-            with self._host.clock.move_on_after(call.timeout_ms) as scope:
+            with self._host.clock.move_on_after(call.timeout_ms) as scope, contained():
                 if terms.interruptible and self._contract.propagate_cancel_to_tools:
                     self._scopes[call] = scope
                 if call.prepare:
@@ -222,9 +240,9 @@ class Performer:
                 else:
                     answer = await tool.call(context, arguments)
         except ToolError as error:
-            return self._raised(call, error.error, str(error), error.retry_after_ms)
+            return self._raised(call, error.error, text_of(error), error.retry_after_ms)
         except Exception as error:  # noqa: BLE001 - a tool may raise anything; it is data here
-            return self._raised(call, ErrorClass.BUG, _describe(error))
+            return self._raised(call, ErrorClass.BUG, describe(error))
         finally:
             self._scopes.pop(call, None)
         return self._answered(call, tool, arguments, answer)
@@ -250,7 +268,7 @@ class Performer:
             error=error,
             message=self._redact.text(message),
             draw=self._host.draw(),
-            retry_after_ms=retry_after_ms,
+            retry_after_ms=countable(retry_after_ms),
         )
         return Performed(seen=seen)
 
@@ -267,8 +285,8 @@ class Performer:
     def _prepared(self, call: Call, plan: _Plan) -> Performed:
         try:
             body, artifacts = self._body(Json.of(plan.value, lenient=True))
-        except InvalidValue as invalid:
-            return self._raised(call, ErrorClass.BUG, f"the plan is not JSON: {invalid}")
+        except Exception as broken:  # noqa: BLE001 - an object of the tool's may do anything
+            return self._raised(call, ErrorClass.BUG, f"the plan is not JSON: {describe(broken)}")
         seen = obs.Prepared(step=call.step, index=call.index, attempt=call.attempt, plan=body)
         return Performed(seen=seen, artifacts=artifacts)
 
@@ -278,20 +296,24 @@ class Performer:
         terms = self._contract.tools[call.tool]
         try:
             value = Json.of(answer.value, lenient=True)
-            finding = answer.finding or tool.check_result(arguments, value)
-        except InvalidValue as invalid:
-            finding = f"the result is not JSON: {invalid}"
+            finding = answer.finding or _checked(tool, arguments, value)
+        except Exception as broken:  # noqa: BLE001 - an object of the tool's may do anything
+            finding = f"the result is not JSON: {describe(broken)}"
             value = Json.of({"$hs": "unreadable", "type": type(answer.value).__name__})
+        cost = answer.cost_usd
+        if cost is not None and not is_amount(cost):
+            finding = finding or f"the reported cost is no amount: {cost!r:.40}"
+            cost = None  # the declared one is charged
         body, artifacts = self._body(value)
         seen = obs.Returned(
             step=call.step,
             index=call.index,
             attempt=call.attempt,
             result=body,
-            cost_usd=answer.cost_usd,
+            cost_usd=cost,
             finding=self._redact.text(finding),
-            version_value=_part(answer.value, terms.state_version),
-            watch_value=_part(answer.value, terms.progress.watch),
+            version_value=_part(value, terms.state_version),
+            watch_value=_part(value, terms.progress.watch),
         )
         return Performed(seen=seen, artifacts=artifacts, staged=answer.staged)
 
@@ -312,13 +334,13 @@ class Performer:
         artifacts: Mapping[str, bytes] = {}
         message = ""
         try:
-            with self._host.clock.move_on_after(command.timeout_ms):
+            with self._host.clock.move_on_after(command.timeout_ms), contained():
                 answer = await tool.look_up(context, arguments)
                 found = answer.found
                 if answer.found:
                     result, artifacts = self._body(Json.of(answer.value, lenient=True))
         except Exception as error:  # noqa: BLE001 - a look-up that fails has told nothing
-            found, message = None, self._redact.text(_describe(error))
+            found, message = None, self._redact.text(describe(error))
         seen = obs.LookedUp(
             step=command.step,
             index=command.index,
@@ -339,15 +361,16 @@ class Performer:
         verdict, error = Verdict(held=False), "the evaluator did not answer in time"
         context = await judging.context(self._host, state, evaluator)
         try:
-            with self._host.clock.move_on_after(_JUDGE_TIMEOUT_MS) as scope:
+            with self._host.clock.move_on_after(_JUDGE_TIMEOUT_MS) as scope, contained():
                 self._scopes[evaluator] = scope
-                verdict = await self._host.evaluators[evaluator].judge(context)
+                verdict = judgement(await self._host.evaluators[evaluator].judge(context))
                 error = ""
+            return judging.judged(self._host, state, evaluator, verdict, error, self._redact)
         except Exception as broken:  # noqa: BLE001 - an evaluator may raise anything
-            error = _describe(broken)
+            nothing, error = Verdict(held=False), describe(broken)
+            return judging.judged(self._host, state, evaluator, nothing, error, self._redact)
         finally:
             self._scopes.pop(evaluator, None)
-        return judging.judged(self._host, state, evaluator, verdict, error, self._redact)
 
 
 @dataclass(frozen=True, slots=True)
@@ -355,13 +378,16 @@ class _Plan:
     value: object
 
 
-def _part(value: object, name: str | None) -> str | None:
+def _checked(tool: ToolPort, arguments: Json, value: Json) -> str:
+    try:
+        return tool.check_result(arguments, value)
+    except Exception as broken:  # noqa: BLE001 - a post-condition is the author's code
+        return f"the post-condition failed: {describe(broken)}"
+
+
+def _part(value: Json, name: str | None) -> str | None:
     """A declared field of the result as canonical text, for fingerprints."""
     if name is None:
         return None
-    part = value.get(name) if isinstance(value, Mapping) else None
-    return Json.of(part, lenient=True).text
-
-
-def _describe(error: BaseException) -> str:
-    return f"{type(error).__name__}: {error}"
+    fields = value.value
+    return Json.of(fields.get(name) if isinstance(fields, dict) else None).text
