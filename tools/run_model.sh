@@ -166,13 +166,16 @@ all_settings() {
     reach 'given up, unresolved (N)' -DN -DGIVE_UP -DR_GIVEN_UP
     echo '== mutants: each must be caught'
     mutants
-    echo '== promises that nobody can make'
+    echo '== what nobody can promise, or only with more than the class asks for'
     caught 'no effect after the cancel request: K' -DK -DSTRICT_CANCEL
     caught 'no effect after the cancel request: LF' -DLF -DSTRICT_CANCEL
     caught 'no effect after the cancel request: N' -DN -DSTRICT_CANCEL
     caught 'CAS whose old value comes back' -DCAS -DVALUES_RETURN
     caught 'a receiver without key behind a repeating transport: LF' -DLF -DDUP
     caught 'a receiver without key behind a repeating transport: N' -DN -DDUP
+    caught 'KL+ looked up after the retention of its key' -DKLP -DFORGET -DNI=1
+    holds 'KL+, and "absent" counts inside the retention only' -DKLP -DFORGET -DNI=1 -DNO_KILL \
+        -DABSENT_INSIDE_RETENTION
     echo '== mutants that change nothing here: other guards hold too'
     holds 'a refusal by the fence taken for "no effect" (LF)' -DLF -DNI=1 -DTOKENS=4 -DNO_KILL \
         -DM_FENCE_REFUSAL_IS_NO_EFFECT

@@ -656,6 +656,12 @@ look:                        /* at the receiver: seal, then read, as one call of
     :: atomic { MINE(me) && act == LOOKING && !found ->
            P4(me);
 #ifdef ABSENT_IS_FINAL
+#ifdef ABSENT_INSIDE_RETENTION
+           if
+           :: forgot[cur] -> act = UNKNOWN; answer = ABSENT; LOOKED; goto decide
+           :: else
+           fi;
+#endif
 #ifdef KLP
            knowntomb[cur] = (knowntomb[cur] || gen[cur] == 0);
 #ifndef M_TOMBSTONED_KEY_AGAIN
