@@ -78,6 +78,11 @@ class ToolPort(Protocol):
         """The declaration as data: what digests and approvals are bound to."""
         ...
 
+    @property
+    def has_precondition(self) -> bool:
+        """Whether `check_before` can say anything; without one it is not called."""
+        ...
+
     def check_arguments(self, arguments: Json) -> str:
         """Empty when they satisfy the input schema, else where and what is wrong."""
         ...

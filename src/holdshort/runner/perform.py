@@ -174,7 +174,7 @@ class Performer:
         tool = self._host.tools.get(call.tool)
         if tool is None or call.arguments is None or call.error:
             return ""
-        if call.tool not in self._contract.tools:
+        if call.tool not in self._contract.tools or not tool.has_precondition:
             return ""
         timeout_ms = self._contract.tools[call.tool].timeout_ms
         scope = self._scopes[call] = self._host.clock.move_on_after(timeout_ms)

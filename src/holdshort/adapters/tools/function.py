@@ -59,6 +59,11 @@ class FunctionTool(Generic[P, R_co]):
         definition = self.definition
         return Validator(definition.output_schema, hidden=definition.hidden_fields)
 
+    @property
+    def has_precondition(self) -> bool:
+        """Whether `before=` was declared."""
+        return self._hooks.before is not None
+
     def check_arguments(self, arguments: Json) -> str:
         """Empty when the arguments fit the schema and convert, else where and what is wrong."""
         problem = self._input.problem(arguments.value, subject="arguments")
