@@ -2,12 +2,14 @@
 PYTHON ?= python3
 VENV ?= .venv
 WORKERS ?= 2
+SEEDS ?= 200000
+COMMIT = $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 PYTEST = $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help test check static format fast features docs-tables bench bench-quick lock
+.PHONY: help test check static format fast features docs-tables bench bench-quick lock mutants mutants-rotate soak model model-quick
 
 help:  ## list these commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort
@@ -42,6 +44,21 @@ features: $(READY)  ## which test proves which feature
 
 docs-tables: $(READY)  ## make the generated reference pages again
 	$(BIN)/python tools/docs_tables.py
+
+mutants: $(READY)  ## every protocol mutant: do the tests notice each guard that is gone?
+	$(BIN)/python tools/mutants.py
+
+mutants-rotate: $(READY)  ## six mutants, others for each commit
+	$(BIN)/python tools/mutants.py --rotate 6 $(COMMIT)
+
+soak: $(READY)  ## many simulated worlds (SEEDS=200000), resumable; kept under benchmarks/results
+	$(BIN)/python -m holdshort.sim --soak $(SEEDS) --out benchmarks/results/soak.json --commit $(COMMIT)
+
+model:  ## check the model of the write protocol with spin, with every mutant of it
+	tools/run_model.sh
+
+model-quick:  ## the same in a minute: six receivers, five mutants
+	tools/run_model.sh --quick
 
 bench-quick: $(READY)  ## three minutes: is the governed step still cheap and flat?
 	$(BIN)/python benchmarks/run.py --quick
