@@ -212,7 +212,7 @@ def budget(contract: Contract, state: RunState, now_ms: int) -> Decision | None:
     )
 
 
-def retry(_contract: Contract, state: RunState, now_ms: int) -> Decision | None:
+def retry(contract: Contract, state: RunState, now_ms: int) -> Decision | None:
     """A decision that was not received is asked for again when it is due, or ends the run."""
     ask_ = state.ask
     if ask_ is None or ask_.open:
@@ -222,7 +222,8 @@ def retry(_contract: Contract, state: RunState, now_ms: int) -> Decision | None:
             state, now_ms, StopReason.FAILED, code="agent_failed", attempts=ask_.failures
         )
     if now_ms < ask_.retry_at:
-        return Decision(record=(), command=Sleep(until=ask_.retry_at))
+        until = min(ask_.retry_at, budgets.deadline_of(contract, state, now_ms))
+        return Decision(record=(), command=Sleep(until=until))
     return None
 
 

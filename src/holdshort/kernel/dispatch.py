@@ -43,13 +43,11 @@ def next_step(contract: Contract, state: RunState, now_ms: int) -> Decision | No
     ready = [a for a in work if a.index in due and due[a.index] <= now_ms]
     if ready:
         return _authorise(contract, state, now_ms, ready)
-    later = min(due.values(), default=None)
+    until = min([*due.values(), deadline_of(contract, state, now_ms)])
     if any(a.status.attempt_open for a in state.actions):
-        deadline_at = deadline_of(contract, state, now_ms)
-        until = deadline_at if later is None else min(later, deadline_at)
         return Decision(record=(), command=Await(until=until))
-    if later is not None:
-        return Decision(record=(), command=Sleep(until=later))
+    if due:
+        return Decision(record=(), command=Sleep(until=until))
     return _ask_people(contract, state, now_ms, work)
 
 
