@@ -25,7 +25,7 @@ async def plus_one(number: int) -> int:
     "function", [lambda number: number + 1, plus_one, partial(plus_one), AsyncCallable()]
 )
 def test_every_form_of_function_gives_its_value(function: object) -> None:
-    answer = asyncio.run(call_user(function, 1, interruptible=True))  # type: ignore[arg-type]
+    answer = asyncio.run(call_user(function, 1))  # type: ignore[arg-type]
 
     assert answer == 2
 
@@ -35,7 +35,7 @@ def test_keywords_are_passed_by_name_and_exceptions_come_through() -> None:
         raise KeyError(place, word)
 
     with pytest.raises(KeyError) as raised:
-        asyncio.run(call_user(fail, "a", interruptible=True, keywords={"word": "b"}))
+        asyncio.run(call_user(fail, "a", keywords={"word": "b"}))
 
     assert raised.value.args == ("a", "b")
 
@@ -44,7 +44,7 @@ def test_a_plain_function_does_not_hold_up_the_event_loop() -> None:
     release = threading.Event()
 
     async def both() -> bool:
-        waiting = asyncio.create_task(call_user(lambda: release.wait(10), interruptible=False))
+        waiting = asyncio.create_task(call_user(lambda: release.wait(10)))
         await asyncio.sleep(0)
         release.set()
         return bool(await waiting)
@@ -53,7 +53,7 @@ def test_a_plain_function_does_not_hold_up_the_event_loop() -> None:
 
 
 @pytest.mark.feature("F31")
-def test_an_interruptible_thread_is_abandoned_on_cancel() -> None:
+def test_a_thread_is_left_to_itself_on_cancel() -> None:
     entered, release, finished = threading.Event(), threading.Event(), threading.Event()
 
     def blocks() -> None:
@@ -63,7 +63,7 @@ def test_an_interruptible_thread_is_abandoned_on_cancel() -> None:
 
     async def cut() -> bool:
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(partial(call_user, blocks, interruptible=True))
+            tasks.start_soon(partial(call_user, blocks))
             await asyncio.to_thread(entered.wait, 10)
             tasks.cancel_scope.cancel()
         return finished.is_set()
@@ -74,34 +74,10 @@ def test_an_interruptible_thread_is_abandoned_on_cancel() -> None:
     assert not finished_first
 
 
-@pytest.mark.feature("F31")
-def test_any_other_thread_is_waited_for_although_the_caller_is_cancelled() -> None:
-    entered, release, finished = threading.Event(), threading.Event(), threading.Event()
+@pytest.mark.parametrize("error", [SystemExit(0), KeyboardInterrupt(), GeneratorExit()], ids=repr)
+def test_what_would_end_a_process_ends_only_the_thread(error: BaseException) -> None:
+    def leaves() -> None:
+        raise error
 
-    def blocks() -> None:
-        entered.set()
-        release.wait(10)
-        finished.set()
-
-    left = threading.Event()
-
-    async def asked() -> None:
-        try:
-            await call_user(blocks, interruptible=False)
-        finally:
-            left.set()
-
-    async def cut() -> bool:
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(asked)
-            await asyncio.to_thread(entered.wait, 10)
-            tasks.cancel_scope.cancel()
-            with anyio.CancelScope(shield=True):
-                for _ in range(20):  # turns of the loop, enough for a cancel to arrive
-                    await asyncio.sleep(0)
-            gave_up = left.is_set()
-            release.set()
-        return gave_up
-
-    assert not asyncio.run(cut())
-    assert finished.is_set()
+    with pytest.raises(RuntimeError, match=type(error).__name__):
+        asyncio.run(call_user(leaves))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 import holdshort as hs
 from holdshort.kernel import events as ev
 from holdshort.kernel.state import Phase
+from holdshort.runner.clock import SystemClock
 from holdshort.runner.loop import drive
 
 from .test_loop import Outside, look, paying
@@ -243,3 +245,27 @@ def test_nothing_is_sent_once_the_lease_has_run_out_by_the_workers_own_clock(mak
     assert not world.told(ev.OutcomeUnknown)
     assert outside.calls == 0
     assert driven.state.phase is Phase.FAILED
+
+
+@pytest.mark.feature("F25", "F31")
+def test_a_plain_function_that_blocks_beyond_its_time_leaves_an_unknown_outcome(
+    make: Make,
+) -> None:
+    entered, release = threading.Event(), threading.Event()
+
+    @hs.tool(side_effect="write", idempotency="run", timeout=0.05)
+    def pay(order: int) -> int:
+        """Pay, and never come back while the run lives."""
+        entered.set()
+        release.wait(60)
+        return order
+
+    world = make([pay], [hs.call("pay", order=1)])
+    world.clock = SystemClock()  # type: ignore[assignment]  # a thread knows no other time
+
+    driven = anyio.run(world.run)
+    release.set()
+
+    assert entered.is_set()
+    assert driven.state.phase is Phase.WAITING_HUMAN
+    assert world.told(ev.OutcomeUnknown)[0].error == "timeout_unknown"

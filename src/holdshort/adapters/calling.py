@@ -11,14 +11,14 @@ async def call_user(
     function: Callable[..., object],
     /,
     *positional: object,
-    interruptible: bool,
     keywords: dict[str, object] | None = None,
 ) -> object:
     """What `function` returns, awaited if need be.
 
     A plain function runs in a worker thread. A thread cannot be stopped: when the awaiting task
-    is cancelled, an `interruptible` call is abandoned, any other is waited for. Nothing that it
-    raises ends more than its thread: `SystemExit` and its like become a `RuntimeError`.
+    is cancelled (its time is over, or its worker lost the run), the thread is left to itself, and
+    whoever waited goes on as after a lost answer. Nothing that the function raises ends more
+    than its thread: `SystemExit` and its like become a `RuntimeError`.
     """
     named = keywords or {}
     if inspect.iscoroutinefunction(function):
@@ -28,7 +28,7 @@ async def call_user(
 
     answer = await to_thread.run_sync(
         partial(_confined, partial(function, *positional, **named)),
-        abandon_on_cancel=interruptible,
+        abandon_on_cancel=True,
     )
     # A callable object or a partial may hide an async function.
     return await answer if inspect.isawaitable(answer) else answer

@@ -35,7 +35,7 @@ class FunctionAgent:
 
     async def propose(self, view: View) -> Proposal:
         """The function's answer; anything unreadable becomes a malformed proposal."""
-        proposal = proposal_of(await call_user(self._function, view, interruptible=True))
+        proposal = proposal_of(await call_user(self._function, view))
         if proposal.usage != Usage() and not self.spends_tokens:
             raise ValueError(
                 "the agent reported usage, but nothing was reserved for it: "

@@ -49,7 +49,7 @@ class ScriptedAgent:
         position = min(view.step, len(self._script)) - 1
         entry = self._script[position]
         if callable(entry):
-            return proposal_of(await call_user(entry, view, interruptible=True))
+            return proposal_of(await call_user(entry, view))
         return proposal_of(entry)
 
 

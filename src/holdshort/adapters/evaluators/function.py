@@ -33,7 +33,7 @@ class FunctionEvaluator(Generic[P, R_co]):
 
         Raises `TypeError` for any other answer: a truthy value must not pass for success.
         """
-        answer = await call_user(self._function, context, interruptible=True)
+        answer = await call_user(self._function, context)
         if isinstance(answer, bool):
             return Verdict(held=answer)
         if not isinstance(answer, Verdict) or not isinstance(answer.held, bool):

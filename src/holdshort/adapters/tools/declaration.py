@@ -166,7 +166,7 @@ def check_hooks(signature: Signature, hooks: Hooks) -> None:
 
 
 def _stoppable(function: Hook, side_effect: SideEffect) -> bool:
-    # A thread cannot be stopped: an abandoned write could land after the run has ended.
+    # A thread cannot be stopped: on a cancel its answer is waited for, as long as it has time.
     return inspect.iscoroutinefunction(function) or not side_effect.has_effect
 
 

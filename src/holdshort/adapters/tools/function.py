@@ -129,21 +129,14 @@ class FunctionTool(Generic[P, R_co]):
     async def _hook(
         self, hook: Callable[..., object], context: ToolContext, arguments: Json
     ) -> object:
-        # Hooks have no effect, so an abandoned one does no harm.
-        return await self._run(hook, (context,), arguments, interruptible=True)
+        return await self._run(hook, (context,), arguments)
 
     async def _run(
-        self,
-        function: Callable[..., object],
-        positional: tuple[ToolContext, ...],
-        arguments: Json,
-        *,
-        interruptible: bool | None = None,
+        self, function: Callable[..., object], positional: tuple[ToolContext, ...], arguments: Json
     ) -> object:
-        stoppable = self.definition.interruptible if interruptible is None else interruptible
         named = self._signature.convert(arguments)
         try:
-            return await call_user(function, *positional, interruptible=stoppable, keywords=named)
+            return await call_user(function, *positional, keywords=named)
         except TimeoutError as error:
             raise ToolError(ErrorClass.TIMEOUT_UNKNOWN, str(error)) from error
 
