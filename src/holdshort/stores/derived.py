@@ -5,7 +5,7 @@ One fold of the log with the kernel's own row changes: there is no second set of
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from decimal import Decimal
 from typing import Final
@@ -261,9 +261,23 @@ _SENT: Final = frozenset(
         ActionStatus.QUESTION,
     }
 )
+_WATCHED: Final = _SENT | {ActionStatus.BACKOFF}
 
 
-def effect_fault(state: RunState, action: Action, row: IntentRecord | None) -> str:
+def effect_faults(
+    state: RunState, find: Callable[[str, Action], IntentRecord | None]
+) -> list[str]:
+    """Where the record of an effect that is under way contradicts the run's log. `find` gives the
+    record of an action, by the base of its intent."""
+    return [
+        fault
+        for action in state.actions
+        if action.intent_base is not None and action.status in _WATCHED
+        if (fault := _effect_fault(state, action, find(action.intent_base, action)))
+    ]
+
+
+def _effect_fault(state: RunState, action: Action, row: IntentRecord | None) -> str:
     """Why the record of an action's effect cannot be true; empty when it can.
 
     What was sent and is not settled is in flight, in this run; what surely was not applied is
@@ -273,7 +287,7 @@ def effect_fault(state: RunState, action: Action, row: IntentRecord | None) -> s
     if action.status in _SENT:
         wanted = IntentStatus.IN_FLIGHT
         right = own and row is not None and row.attempts == action.attempts
-    elif action.status is ActionStatus.BACKOFF and own:
+    elif own:
         wanted, right = IntentStatus.NOT_APPLIED, True
     else:
         return ""
@@ -284,9 +298,3 @@ def effect_fault(state: RunState, action: Action, row: IntentRecord | None) -> s
         f"its log and the store's record of an effect differ: intent {action.key} is "
         f"{wanted.value} here after {action.attempts} attempts, its row {found}"
     )
-
-
-def watched(action: Action) -> bool:
-    """Whether the record of an action's effect has something to say before a run is driven."""
-    sent = action.status in _SENT or action.status is ActionStatus.BACKOFF
-    return sent and action.intent_base is not None

@@ -28,7 +28,7 @@ from holdshort.ports.store import (
 )
 from holdshort.stores import chain as links
 from holdshort.stores.codec import absent_artifacts
-from holdshort.stores.derived import effect_fault, watched
+from holdshort.stores.derived import effect_faults
 from holdshort.stores.guards import (
     approval_after,
     check_created,
@@ -224,11 +224,9 @@ class MemoryStore:
         run.folded = fold(run.folded, tail)
         if run.state is None or run.folded != run.state:
             raise BrokenRecord(f"run {run_id}: replay gives another state than the writer had")
-        for action in filter(watched, run.state.actions):
-            record = self._intents.get((run.standing.tenant, action.key or ""))
-            fault = effect_fault(run.state, action, record)
-            if fault:
-                raise BrokenRecord(f"run {run_id}: {fault}")
+        tenant, rows = run.standing.tenant, self._intents
+        for fault in effect_faults(run.state, lambda _, act: rows.get((tenant, act.key or ""))):
+            raise BrokenRecord(f"run {run_id}: {fault}")
         posts = read_posts(run_id, run.posts.values(), self._keyring)
         hold = hold_over(run.standing, self._holds.values(), held_tools(run.state))
         return Loaded(row=self._row(run), state=run.state, posts=posts, hold=hold)

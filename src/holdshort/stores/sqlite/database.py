@@ -124,24 +124,42 @@ class Database:
         """Whether a commit with an unclear answer happened: read the file again.
 
         An answer "yes" counts only after a checkpoint: it writes the pages again and flushes
-        them, since a flush that failed before may have dropped them silently.
+        them, since a flush that failed before may have dropped them silently. An answer "no"
+        counts only once nothing can bring the commit back.
         """
         self._reopen(error)
         if not self._guarded(committed):
+            self._bury(error)
             raise CommitFailed(
                 f"store {self.path}: the commit failed and nothing was written: {error}"
             ) from error
         self._guarded(lambda: self._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_FULL))
+
+    def _bury(self, error: apsw.Error) -> None:
+        """Write over what a failed flush may have left in the log.
+
+        While another process has the file open nobody sees it there, but the recovery after a
+        power cut would. A full disk has taken no whole commit, and takes this one neither.
+        """
+        if isinstance(error, apsw.FullError):
+            return
+        try:
+            self._connection.pragma("user_version", self._connection.pragma("user_version"))
+        except apsw.Error as again:
+            raise self._not_known(error, again) from error
 
     def _reopen(self, error: apsw.Error) -> None:
         try:
             self._connection.close(True)
             self._connection = self._open()
         except apsw.Error as again:
-            raise StoreUnreadable(
-                f"store {self.path}: whether the last commit is durable is not known: {error}; "
-                f"reading it again failed: {again}"
-            ) from error
+            raise self._not_known(error, again) from error
+
+    def _not_known(self, error: apsw.Error, again: apsw.Error) -> StoreUnreadable:
+        return StoreUnreadable(
+            f"store {self.path}: whether the last commit is durable is not known: {error}; "
+            f"finding out failed: {again}"
+        )
 
     def close(self) -> None:
         """Let go of the file."""

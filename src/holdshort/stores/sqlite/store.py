@@ -11,7 +11,6 @@ from holdshort.kernel.effects import IntentRecord
 from holdshort.kernel.errors import BrokenRecord, InvalidValue
 from holdshort.kernel.events import Event
 from holdshort.kernel.evolve import fold
-from holdshort.kernel.state import RunState
 from holdshort.ports.store import (
     ApprovalRow,
     Extras,
@@ -22,7 +21,7 @@ from holdshort.ports.store import (
     StoredEvent,
 )
 from holdshort.stores.chain import decode_row, read_rows
-from holdshort.stores.derived import effect_fault, row_faults, watched
+from holdshort.stores.derived import effect_faults, row_faults
 from holdshort.stores.guards import RESULTS, check_created, check_renew, check_run, hold_over
 from holdshort.stores.posts import read_posts
 from holdshort.stores.sqlite.database import Row
@@ -97,23 +96,18 @@ class SqliteStore(SqliteDesk):
             raise BrokenRecord(f"run {run_id}: the run's row names another head than its log")
         state = fold(state, events)
         faults = row_faults(found.row, found.dispatch_seq, state)
-        faults += self._effects(state)
+        faults += effect_faults(
+            state, lambda base, act: self._under_way(state.tenant, base, act.intent_version)
+        )
         if faults:
             raise BrokenRecord(f"run {run_id}: {faults[0]}")
         hold = hold_over(found.standing, self._database.rows("controls"), held_tools(state))
         posts = read_posts(run_id, self._posts(found), self._keyring)
         return Loaded(row=found.row, state=state, posts=posts, hold=hold)
 
-    def _effects(self, state: RunState) -> list[str]:
-        """Where the record of an effect that is under way contradicts the run's log."""
-        faults: list[str] = []
-        for action in filter(watched, state.actions):
-            base = pack(action.intent_base or "")
-            row = self._database.row("intent_now", state.tenant, base, action.intent_version)
-            record = None if row is None else intent_record(self._database, row)
-            fault = effect_fault(state, action, record)
-            faults += [fault] if fault else []
-        return faults
+    def _under_way(self, tenant: str, base: str, version: int) -> IntentRecord | None:
+        row = self._database.row("intent_now", tenant, pack(base), version)
+        return None if row is None else intent_record(self._database, row)
 
     def _rows_after(
         self, found: StoredRun, after: int, previous: bytes, limit: int
