@@ -24,7 +24,7 @@ class Fault(StrEnum):
     TORN_END = "only the end of what is written arrives, then the power fails"
     FULL_AT_ONCE = "no space for the first page"
     FULL_AT_LAST = "no space for the last page"
-    FLUSH_DROPS = "the flush fails and what was written is gone"
+    FLUSH_DROPS = "one flush fails and what was written is gone"
     FLUSH_KEEPS = "the flush fails, as every later one, and what was written is there"
 
 
@@ -55,6 +55,8 @@ class Disk:
     """Which write of the operation is the last one, where FULL_AT_LAST strikes."""
     nth_flush: int = 1
     """Which flush of the operation fails, where a flush does."""
+    once: bool = False
+    """Whether only that flush fails, and no later one."""
     dead: bool = False
     struck: bool = False
     counts: Counts = field(default_factory=Counts)
@@ -62,11 +64,16 @@ class Disk:
 
     @contextmanager
     def armed(
-        self, fault: Fault | None, last_write: int = 0, nth_flush: int = 1
+        self,
+        fault: Fault | None,
+        last_write: int = 0,
+        nth_flush: int = 1,
+        *,
+        once: bool = False,
     ) -> Iterator[Counts]:
         """Within the block the disk fails so; it is whole again afterwards, unless it is dead."""
         self.fault, self.last_write, self.nth_flush = fault, last_write, nth_flush
-        self.struck = False
+        self.struck, self.once = False, once
         self.counts = counts = Counts()
         try:
             yield counts
@@ -130,7 +137,7 @@ class File(apsw.VFSFile):
         disk = self.disk
         if disk.fault is None or disk.fault in (Fault.FULL_AT_ONCE, Fault.FULL_AT_LAST):
             return
-        if disk.counts.flushes < disk.nth_flush:
+        if disk.counts.flushes < disk.nth_flush or (disk.once and disk.struck):
             return
         disk.struck = True
         if disk.fault is Fault.TORN_BEGINNING:

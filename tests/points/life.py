@@ -568,7 +568,7 @@ class Life:
         def ask() -> obs.LookedUp:
             fates, number = self.scenario.look_ups, self._looked
             self._looked += 1
-            found = self.outside.look_up(RUN, command)
+            found = self.outside.look_up(RUN, command, self.clock.wall_ms())
             silent = number < len(fates) and fates[number] == "silent"
             return answer(None if silent else found)
 

@@ -81,7 +81,9 @@ class Points:
         """One operation on the store."""
         strike = self._next()
         fault = strike if isinstance(strike, Fault) else None
-        with self.disk.armed(fault, self.last_write, self.nth_flush) as counts:
+        with self.disk.armed(
+            fault, self.last_write, self.nth_flush, once=fault is Fault.FLUSH_DROPS
+        ) as counts:
             try:
                 return self._struck(store, strike, work)
             except Exception as error:

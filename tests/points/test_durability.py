@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import apsw
@@ -10,9 +11,10 @@ import pytest
 
 from holdshort.kernel.canonical import Json
 from holdshort.sim.clock import ManualClock
-from holdshort.stores.errors import StoreWeak
+from holdshort.stores.errors import CommitFailed, StoreWeak
 from holdshort.stores.sqlite import SqliteStore, database
 from tests.conformance.samples import RING, Script, now
+from tests.points.files import Disk, Fault, Files
 from tests.points.points import Unclear
 
 WEAKER = {
@@ -116,3 +118,37 @@ def test_a_post_whose_answer_is_lost_is_in_the_inbox_once(store: SqliteStore) ->
     number = now(store.post("run-1", "decision", Json.of({})))
 
     assert [post.post_id for post in now(store.load("run-1")).posts] == [number]
+
+
+@pytest.fixture
+def disk() -> Iterator[Disk]:
+    made = Disk()
+    files = Files(made)
+    yield made
+    files.unregister()
+
+
+@pytest.mark.feature("F24", "F40")
+def test_a_commit_that_was_told_to_have_failed_does_not_come_back(disk: Disk, path: Path) -> None:
+    """A failed flush may leave the whole commit in the log, where nobody sees it while another
+    process has the file open. After a power cut, recovery would find it there."""
+    writer, other = opened(path), opened(path)
+    run = Script(writer, ManualClock())
+    run.create(run.asked())
+    with disk.armed(Fault.FLUSH_KEEPS, once=True), pytest.raises(CommitFailed, match="nothing"):
+        run.append(run.answered())
+    disk.dead = True
+    disk.pending.clear()
+    for store in (writer, other):
+        with suppress(apsw.IOError):
+            store._database._connection.close(True)
+    disk.dead = False
+
+    again = opened(path)
+    assert now(again.load("run-1")).state == run.state
+    assert now(again.verify("run-1")) == []
+    now(again.close())
+
+
+def opened(path: Path) -> SqliteStore:
+    return SqliteStore(path, clock=ManualClock(), keyring=RING)

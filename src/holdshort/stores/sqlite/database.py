@@ -139,9 +139,10 @@ class Database:
         """Write over what a failed flush may have left in the log.
 
         While another process has the file open nobody sees it there, but the recovery after a
-        power cut would. A full disk has taken no whole commit, and takes this one neither.
+        power cut would. A full disk has taken no whole commit, and takes this one neither; a
+        lock that was not to be had has let nothing through.
         """
-        if isinstance(error, apsw.FullError):
+        if isinstance(error, (apsw.FullError, apsw.BusyError)):
             return
         try:
             self._connection.pragma("user_version", self._connection.pragma("user_version"))
