@@ -6,7 +6,7 @@ import pytest
 
 from holdshort.app.problems import InvalidRequest
 from holdshort.kernel.errors import InvalidValue
-from tests.app.loops import write_loop
+from tests.app.loops import CONTRACT, write_loop
 from tests.app.office_days import Day
 
 
@@ -33,6 +33,22 @@ def test_arguments_that_break_the_stored_schema_are_refused(
 ) -> None:
     with pytest.raises(InvalidRequest, match=words):
         day.do(lambda client: client.modify(parked[1], arguments=arguments))
+
+
+@pytest.mark.feature("F16", "F46")
+def test_arguments_outside_the_scope_are_refused_and_the_request_stays_open(
+    day: Day, tmp_path: Path
+) -> None:
+    rules = "  toolRules: {write_note: {paths: {argument: text, allow: ['*']}}}\n"
+    loop = write_loop(tmp_path / "keeper", approval=True, contract=CONTRACT + rules)
+    run_id = day.run(loop).run_id
+    request = str(day.do(lambda client: client.approvals())[0]["id"])
+
+    with pytest.raises(InvalidRequest, match="path"):
+        day.do(lambda client: client.modify(request, arguments={"text": "../kept"}))
+
+    day.do(lambda client: client.modify(request, arguments={"text": "kept"}))
+    assert day.resume(run_id).succeeded
 
 
 def test_arguments_without_a_canonical_form_are_refused(day: Day, parked: tuple[str, str]) -> None:

@@ -10,6 +10,7 @@ from holdshort.kernel.approvals import find
 from holdshort.kernel.canonical import Json
 from holdshort.kernel.intents import base_for
 from holdshort.kernel.observations import ProposedCall
+from holdshort.kernel.scope import violation
 
 if TYPE_CHECKING:
     from holdshort.app.documents import Documents
@@ -22,7 +23,8 @@ async def modified_call(
 ) -> ProposedCall:
     """The call with the new arguments and what the store knows about the intent they make.
 
-    Raises `InvalidRequest` when they do not satisfy the input schema stored with the run.
+    Raises `InvalidRequest` when they do not satisfy the input schema stored with the run, or lead
+    out of the contract's scope: the request stays open, where an agent's call would end the run.
     """
     action = find(loaded.state, row.request_id)
     if action is None:
@@ -36,6 +38,11 @@ async def modified_call(
     if problem:
         raise InvalidRequest(
             f"--args: {problem}", fix=f"the arguments must fit the input schema of {action.tool}"
+        )
+    outside = violation(loaded.state, documents.contract.tools[action.tool], canonical)
+    if outside:
+        raise InvalidRequest(
+            f"--args: {outside}", fix=f"the contract bounds what {action.tool} may be called with"
         )
     try:
         base = base_for(
