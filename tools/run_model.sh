@@ -173,9 +173,9 @@ all_settings() {
     caught 'CAS whose old value comes back' -DCAS -DVALUES_RETURN
     caught 'a receiver without key behind a repeating transport: LF' -DLF -DDUP
     caught 'a receiver without key behind a repeating transport: N' -DN -DDUP
-    caught 'KL+ looked up after the retention of its key' -DKLP -DFORGET -DNI=1
-    holds 'KL+, and "absent" counts inside the retention only' -DKLP -DFORGET -DNI=1 -DNO_KILL \
-        -DABSENT_INSIDE_RETENTION
+    caught 'KL+ looked up after the retention of its key' -DKLP -DFORGET -DNI=1 \
+        -DM_ABSENT_AFTER_RETENTION
+    holds 'KL+, and "absent" counts inside the retention only' -DKLP -DFORGET -DNI=1 -DNO_KILL
     echo '== mutants that change nothing here: other guards hold too'
     holds 'a refusal by the fence taken for "no effect" (LF)' -DLF -DNI=1 -DTOKENS=4 -DNO_KILL \
         -DM_FENCE_REFUSAL_IS_NO_EFFECT

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import contextlib
+import sqlite3
 
+import apsw
 import pytest
 
 from tests.app.loops import write_loop
@@ -109,6 +111,13 @@ def test_why_names_the_gate_and_the_tool_that_were_refused(hs: Terminal) -> None
     assert "burn_note" in text
 
 
+def fold_in(store: Path) -> None:
+    """Write the log of changes back into the file, so that its bytes are there to be changed."""
+    connection = apsw.Connection(str(store))
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    connection.close()
+
+
 @pytest.mark.feature("F39")
 def test_verify_finds_a_changed_record_and_names_its_position(hs: Terminal, done: str) -> None:
     store = hs.records / "runs.db"
@@ -118,12 +127,11 @@ def test_verify_finds_a_changed_record_and_names_its_position(hs: Terminal, done
         for entry in hs("log", done, "--json").documents
         if entry["kind"] == "DoneClaimed"
     )
+    with contextlib.closing(sqlite3.connect(store)) as database:
+        database.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # everything into the one file
     raw = store.read_bytes()
-    assert raw.count(b'"kept"') >= 1
-    wal = Path(f"{store}-wal")
-    for file in (store, wal):
-        if file.exists():
-            file.write_bytes(file.read_bytes().replace(b'"text":"kept"', b'"text":"KEPT"'))
+    assert raw.count(b'"text":"kept"') >= 1
+    store.write_bytes(raw.replace(b'"text":"kept"', b'"text":"KEPT"'))
 
     changed = hs("verify", done)
     document = hs("verify", done, "--json")

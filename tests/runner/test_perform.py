@@ -269,3 +269,27 @@ def test_a_plain_function_that_blocks_beyond_its_time_leaves_an_unknown_outcome(
     assert entered.is_set()
     assert driven.state.phase is Phase.WAITING_HUMAN
     assert world.told(ev.OutcomeUnknown)[0].error == "timeout_unknown"
+
+
+@pytest.mark.feature("F25", "F31")
+def test_nothing_is_sent_after_the_calls_own_deadline(make: Make) -> None:
+    """What a person, or a bound, is told to wait for is over: nothing of this call may land."""
+    outside = Outside()
+    world = make([paying(outside, timeout=5)], [hs.call("pay", order=1), hs.give_up("enough")])
+
+    def pause(_state: object, event: object) -> None:
+        world.log.append(("w1", event))  # type: ignore[arg-type]  # an event
+        if isinstance(event, ev.ActionAuthorised) and not world.told(ev.OutcomeFailed):
+            world.clock.advance(6_000)
+
+    async def work() -> Any:
+        from dataclasses import replace
+
+        host = replace(world.host(), watch=pause)
+        await world.create(host)
+        return await drive(host, "run-1")
+
+    virtual(world, work)
+
+    assert world.told(ev.OutcomeFailed)[0].error == "timeout_before_ack"
+    assert outside.calls == 0

@@ -46,7 +46,7 @@ def look(outside: Outside, token: int | None = None, key: str = "k") -> bool:
     command = LookUp(
         step=1, index=0, tool="pay", arguments=ARGUMENTS, key=key, token=token, timeout_ms=1
     )
-    return outside.look_up("run", command)
+    return outside.look_up("run", command, 10)
 
 
 def landed(outside: Outside, token: int, *, at: int = 10, key: str = "k") -> str:

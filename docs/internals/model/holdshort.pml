@@ -656,7 +656,7 @@ look:                        /* at the receiver: seal, then read, as one call of
     :: atomic { MINE(me) && act == LOOKING && !found ->
            P4(me);
 #ifdef ABSENT_IS_FINAL
-#ifdef ABSENT_INSIDE_RETENTION
+#ifndef M_ABSENT_AFTER_RETENTION
            if
            :: forgot[cur] -> act = UNKNOWN; answer = ABSENT; LOOKED; goto decide
            :: else

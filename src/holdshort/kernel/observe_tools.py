@@ -13,6 +13,7 @@ from holdshort.kernel.effects import Receiver
 from holdshort.kernel.intents import record_answers
 from holdshort.kernel.progress import STATE
 from holdshort.kernel.proposals import replay
+from holdshort.kernel.reconcile import key_trusted_until
 from holdshort.kernel.retries import ErrorClass, backoff_ms, is_definite
 from holdshort.kernel.state import Action, ActionStatus, RunState
 from holdshort.kernel.texts import bounded
@@ -225,9 +226,17 @@ def _answer(failed: _Failed, *, found: bool | None) -> tuple[str, int | None]:
     if found is None:
         wait = backoff_ms(attempt=max(failed.action.lookups, 1), draw=failed.draw)
         return "no_answer", failed.now + wait
-    if receiver.seals or receiver is Receiver.LOOKUP_BOUND:
+    if (receiver.seals or receiver is Receiver.LOOKUP_BOUND) and not _forgotten(failed):
         return "not_applied", _retry_at(failed)
     return "absent", failed.now + _backoff(failed) if receiver.resends else None
+
+
+def _forgotten(failed: _Failed) -> bool:
+    """Whether a receiver that finds by key, for a declared time, may have known the effect and
+    no longer does."""
+    terms = failed.terms
+    limited = terms.receiver.keyed and terms.key_retention_ms is not None
+    return limited and failed.now >= key_trusted_until(terms, failed.action)
 
 
 def orphan(contract: Contract, state: RunState, action: Action, now: int) -> Facts:

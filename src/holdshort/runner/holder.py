@@ -44,6 +44,7 @@ class _Draft:
     state: RunState
     trail: list[tuple[RunState, Event]] = field(default_factory=list)
     artifacts: dict[str, bytes] = field(default_factory=dict)
+    staged: tuple[StagedWrite, ...] = ()
 
     def add(self, events: Sequence[Event]) -> None:
         for event in events:
@@ -81,10 +82,12 @@ class Holder:
         """The heartbeat has extended the lease just now."""
         self._leased_at = self._host.clock.boot_ms()
 
-    def may_send(self) -> bool:
-        """Whether, by this worker's own clock, its lease surely still stands."""
+    def may_send(self, deadline_at: int) -> bool:
+        """Whether, by this worker's own clock, its lease surely still stands and it is not yet
+        `deadline_at` (ms on the run's clock), after which nothing of it may land."""
         lease_ms = self._host.contract.lease.lease_ms
-        return self._host.clock.boot_ms() - self._leased_at < lease_ms
+        leased = self._host.clock.boot_ms() - self._leased_at < lease_ms
+        return leased and self.now() < deadline_at
 
     async def advance(self, answers: Sequence[Performed], *, release: str = "") -> Command:
         """Turn answers into facts, decide, append all of it once; returns what to perform.
@@ -121,13 +124,16 @@ class Holder:
         contract = self._host.contract
         draft = _Draft(state=self.state)
         for answer in answers:
-            draft.add(observe(contract, draft.state, answer.seen, now))
+            facts = observe(contract, draft.state, answer.seen, now)
+            draft.add(facts)
+            if facts:  # What a late answer would have staged is not applied.
+                draft.staged += answer.staged
         if release:
             draft.add(observe(contract, draft.state, obs.Released(reason=release), now))
         return draft
 
     async def _decided(self, facts: _Draft, now: int, *, release: bool) -> tuple[_Draft, Command]:
-        draft = _Draft(state=facts.state, trail=list(facts.trail))
+        draft = _Draft(state=facts.state, trail=list(facts.trail), staged=facts.staged)
         if release:
             return draft, Park(waiting_for="resume", until=now)
         contract = self._host.contract
@@ -235,12 +241,10 @@ class Holder:
         command: Command | None,
     ) -> Extras:
         artifacts = draft.artifacts
-        staged: tuple[StagedWrite, ...] = ()
         for answer in answers:
             more = {**answer.artifacts, **_large_arguments(answer.seen)}
             if more:
                 artifacts = {**artifacts, **more}
-            staged += answer.staged
         wake_at = waiting_for = None
         if isinstance(command, Park):
             wake_at, waiting_for = command.until, command.waiting_for
@@ -248,7 +252,7 @@ class Holder:
             wake_at, waiting_for = command.until, "backoff"
         return Extras(
             artifacts=artifacts,
-            staged=staged,
+            staged=draft.staged,
             posts_taken=tuple(a.post_id for a in answers if a.post_id is not None),
             wake_at=wake_at,
             waiting_for=waiting_for,

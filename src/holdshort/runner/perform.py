@@ -45,7 +45,7 @@ _JUDGE_TIMEOUT_MS = 600_000
 class Performer:
     """Performs commands for one hold of one run. `interrupt` cuts short what may be cut short."""
 
-    def __init__(self, host: Host, redactor: Redactor, may_send: Callable[[], bool]) -> None:
+    def __init__(self, host: Host, redactor: Redactor, may_send: Callable[[int], bool]) -> None:
         self._host = host
         self._may_send = may_send
         self._contract = host.contract
@@ -225,9 +225,9 @@ class Performer:
         terms = self._contract.tools[call.tool]
         arguments = await self._json(call.arguments)
         plan = (await self._json(call.plan)).value if call.plan is not None else None
-        if self._interrupted or not self._may_send():
+        if self._interrupted or not self._may_send(call.deadline_at):
             # Proves nothing about later, but nothing has left yet: surely not applied.
-            why = "not sent: the run was cancelled, or this worker's lease has run out"
+            why = "not sent: the run was cancelled, or its lease or the call's time has run out"
             return self._raised(call, ErrorClass.TIMEOUT_BEFORE_ACK, why)
         context = self._context(state, call.key, call.token, call.deadline_at, plan=plan)
         answer: object = None

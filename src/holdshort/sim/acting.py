@@ -168,7 +168,7 @@ class Acting:
 
     def _look_up(self, life: Life, command: do.LookUp) -> None:
         world = self._world
-        found: bool | None = world.outside.look_up(life.run_id, command)
+        found: bool | None = world.outside.look_up(life.run_id, command, world.true_ms())
         if world.chance(0.15):
             found = None
         seen = obs.LookedUp(

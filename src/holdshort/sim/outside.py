@@ -95,13 +95,18 @@ class Outside:
             Effect(run_id=run_id, tool=tool, key=intent_of(key), at=now, arguments=arguments)
         )
 
-    def look_up(self, run_id: str, command: LookUp) -> bool:
-        """Whether an effect exists under the key; with a token, the key is sealed first."""
-        memory = self._memory[command.tool]
+    def look_up(self, run_id: str, command: LookUp, now: int) -> bool:
+        """Whether an effect is known under the key; with a token, the key is sealed first.
+
+        A receiver that finds effects by key forgets them with the key.
+        """
+        memory, terms = self._memory[command.tool], self._tools[command.tool]
         if command.token is not None:
             memory.fences[run_id] = max(memory.fences.get(run_id, 0), command.token)
-            if self._tools[command.tool].tombstones and command.key not in memory.done:
+            if terms.tombstones and command.key not in memory.done:
                 memory.tombstones.add(command.key)
+        if terms.receiver.keyed and not self._remembers(terms, memory, command.key, now):
+            return False
         return command.key in memory.done
 
     def happened(self, key: str) -> bool:
