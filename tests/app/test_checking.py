@@ -52,7 +52,7 @@ def test_an_error_fails_the_check_in_all_three_formats(
 
     assert report.failed
     assert report.lines()[0].startswith("keeper/contract.yaml:9:23: HS1103 ")
-    assert report.lines()[-1] == "keeper: not usable (1 errors, 0 warnings, 0 notes)"
+    assert report.lines()[-1] == "keeper: not usable (1 error, 0 warnings, 0 notes)"
     findings = report.document()["findings"]
     assert isinstance(findings, list)
     assert (findings[0]["code"], findings[0]["line"]) == ("HS1103", 9)

@@ -109,3 +109,26 @@ def test_a_failure_while_driving_reaches_whoever_waits(
 def test_a_kill_without_a_reason_is_refused(day: Day) -> None:
     with pytest.raises(InvalidRequest, match="needs a reason"):
         day.do(lambda client: client.kill("all", why="  "))
+
+
+def test_a_client_that_was_not_opened_or_is_closed_says_how_to_use_it(
+    day: Day, loop: hs.Loop
+) -> None:
+    async def work() -> None:
+        client = hs.connect(day.url)
+        with pytest.raises(RuntimeError, match="async with"):
+            await client.start(loop)
+        async with client:
+            pass
+        with pytest.raises(RuntimeError, match="async with"):
+            await client.start(loop)
+
+    asyncio.run(work())
+
+
+def test_a_rejection_without_a_reason_is_refused(day: Day, tmp_path: Path) -> None:
+    day.run(write_loop(tmp_path / "asker", approval=True))
+    request = str(day.do(lambda client: client.approvals())[0]["id"])
+
+    with pytest.raises(InvalidRequest, match="needs a reason"):
+        day.do(lambda client: client.reject(request, reason=" "))

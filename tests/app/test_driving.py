@@ -17,7 +17,6 @@ from holdshort.app.problems import (
     NotOpen,
     RequestRefused,
 )
-from holdshort.kernel.errors import InvalidValue
 from holdshort.stores.errors import StoreBusy
 from tests.app.loops import CONTRACT, write_loop
 from tests.app.office_days import Day
@@ -62,7 +61,7 @@ def test_a_large_input_is_kept_as_an_artifact(day: Day, tmp_path: Path) -> None:
 def test_an_input_without_a_canonical_form_is_refused(
     day: Day, tmp_path: Path, value: object
 ) -> None:
-    with pytest.raises(InvalidValue):
+    with pytest.raises(InvalidRequest, match="input: "):
         day.run(write_loop(tmp_path / "keeper"), input=value)
 
 

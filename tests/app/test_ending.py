@@ -33,7 +33,7 @@ def test_a_run_that_somebody_drives_is_only_marked(
         said = day.do(lambda client: client.cancel(run_id, by="ana"))
 
     assert said.message == "cancelling, 0 outstanding"
-    assert said.next[0] == f"holdshort resume {run_id}"
+    assert said.next[0] == f"holdshort log {run_id} --follow"
     assert day.resume(run_id).document["stop_reason"] == "cancelled"
 
 

@@ -177,3 +177,21 @@ def test_an_agent_may_live_in_a_module_beside_the_loop(folder: Path) -> None:
         sys.modules.pop("more_agents", None)
 
     assert agent.version == "7"
+
+
+def test_text_that_python_cannot_read_is_shown_with_its_place(folder: Path) -> None:
+    (folder / "loop.py").write_text("loop = 1\ndef (:\n    pass\n")
+
+    with pytest.raises(LoopBroken, match="SyntaxError") as broken:
+        locate(str(folder))
+
+    assert broken.value.trace == (f"{folder}/loop.py:2:5: def (:",)
+
+
+def test_an_error_of_ours_in_the_users_code_is_named_as_the_docs_name_it(folder: Path) -> None:
+    (folder / "loop.py").write_text(
+        "import holdshort as hs\n\n\n@hs.tool(side_effect='read')\ndef look(a): ...\n"
+    )
+
+    with pytest.raises(LoopBroken, match="imported: InvalidTool: tool 'look'"):
+        locate(str(folder))

@@ -134,6 +134,7 @@ def test_a_loop_without_an_agent_of_its_own_says_which_are_registered() -> None:
         ({"tools": [make]}, "@holdshort.tool"),
         ({"evaluators": [make]}, "@holdshort.evaluator"),
         ({"agent": make}, "async def propose"),
+        ({"agent": make}, "wrap a function as holdshort.FunctionAgent"),
         ({"agents": {"wrong": 3}}, "wrong: expected an agent, found int"),
     ],
 )

@@ -164,11 +164,12 @@ def test_the_last_lines_name_evidence_and_where_the_run_stands() -> None:
         "phase": "failed",
         "stop_reason": "blocked",
         "waiting_for": None,
+        "criteria": ["c", "d", "never judged"],
         "evidence": [*evidence, {"verdict": "not_held"}],
         "workspace": "/w",
     }
 
     assert evidence_lines(evidence) == ("criterion=c verdict=held evidence=sha256:1 evaluator=e",)
     assert final_line(document) == (
-        "run=r phase=failed stop_reason=blocked evidence=1/2 workspace=/w"
+        "run=r phase=failed stop_reason=blocked evidence=1/3 workspace=/w"
     )

@@ -58,3 +58,9 @@ def test_an_environment_that_the_contract_does_not_list_is_refused() -> None:
         environment_of(document("  environments: [development, production, moon]\n"), "moon")
         == "moon"
     )
+
+
+@pytest.mark.feature("F21a")
+def test_an_empty_name_is_no_environment_and_never_the_default_one() -> None:
+    with pytest.raises(InvalidRequest, match="environment '' is not one"):
+        environment_of(document(), "")

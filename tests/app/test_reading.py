@@ -7,6 +7,7 @@ import pytest
 
 from holdshort.app import history
 from holdshort.app.client import connect
+from holdshort.app.problems import InvalidRequest
 from tests.app.loops import write_loop
 from tests.app.office_days import Day
 
@@ -75,3 +76,12 @@ def test_an_answer_that_came_too_late_stands_below_the_end(day: Day, tmp_path: P
     last = day.do(lambda client: entries(client, run_id))[-1]
 
     assert (last["kind"], last["seq"], last["body"]) == ("LateAnswer", None, {"result": "paid"})
+
+
+def test_a_phase_that_does_not_exist_is_refused_with_those_that_do(
+    day: Day, tmp_path: Path
+) -> None:
+    day.run(write_loop(tmp_path / "keeper"))
+
+    with pytest.raises(InvalidRequest, match="'done': expected one of ready, running, "):
+        day.do(lambda client: client.runs(phase="done"))

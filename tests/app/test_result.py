@@ -22,6 +22,7 @@ FIELDS = {
     "workspace",
     "usage",
     "budget_left",
+    "criteria",
     "evidence",
     "effects",
     "open_intents",

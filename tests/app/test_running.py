@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -38,3 +39,13 @@ def test_the_store_is_that_of_the_environment_or_one_below_here(
 
     assert (tmp_path / ".holdshort" / "runs.db").exists()
     assert (tmp_path / "other" / "runs.db").exists()
+
+
+def test_a_blocking_call_in_an_event_loop_says_what_to_use_there(day: Day, tmp_path: Path) -> None:
+    loop = locate(str(write_loop(tmp_path / "keeper"))).loop
+
+    async def inside() -> None:
+        hs.run(loop, store=day.url)
+
+    with pytest.raises(RuntimeError, match=r"async with holdshort\.connect"):
+        asyncio.run(inside())

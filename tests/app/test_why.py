@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from holdshort.app.why import unkill_command
-from tests.app.loops import write_loop
+from tests.app.loops import CONTRACT, write_loop
 from tests.app.office_days import Day
 
 SCREEN = 40
@@ -91,3 +91,41 @@ def test_a_held_run_shows_who_holds_it_and_how_to_lift_that(day: Day, tmp_path: 
 )
 def test_a_hold_is_lifted_by_the_command_of_its_scope(scope: str, command: str) -> None:
     assert unkill_command(scope) == command
+
+
+def test_what_failed_is_told_in_its_own_words(day: Day, tmp_path: Path) -> None:
+    loop = write_loop(tmp_path / "keeper")
+    code = (loop / "loop.py").read_text()
+    (loop / "loop.py").write_text(code.replace("def keep(view", "def keep(view, what"))
+    failed = day.run(loop)
+
+    assert "the agent: bug: TypeError: keep() missing 1 required" in screen(day, failed.run_id)
+
+
+def test_an_expired_request_is_not_offered_for_decision(day: Day, tmp_path: Path) -> None:
+    contract = CONTRACT + "  approvals: {ttlSeconds: 0.001}\n"
+    parked = day.run(write_loop(tmp_path / "keeper", approval=True, contract=contract))
+    text = screen(day, parked.run_id)
+    waiting = day.do(lambda client: client.approvals())[0]["lines"]
+    assert isinstance(waiting, list)
+
+    assert "the request has expired" in text
+    assert "holdshort approve" not in text + "\n".join(waiting)
+    assert f"  holdshort resume {parked.run_id}" in waiting
+
+
+def test_a_cancel_that_its_driver_has_not_recorded_yet_is_shown(
+    day: Day, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_id = day.run(write_loop(tmp_path / "keeper", approval=True)).run_id
+    monkeypatch.setattr("holdshort.app.ending.held_elsewhere", lambda *_: True)
+    monkeypatch.setattr("holdshort.app.office.held_elsewhere", lambda *_: True)
+    day.do(lambda client: client.cancel(run_id, by="ana", reason="enough"))
+
+    text = screen(day, run_id)
+
+    assert "cancelling, 0 outstanding" in text
+    assert 'cancel asked for by ana: "enough"' in text
+    assert f"holdshort log {run_id} --follow" in text
+    assert "holdshort cancel" not in text
+    assert "holdshort resume" not in text

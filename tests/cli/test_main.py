@@ -8,7 +8,7 @@ import pytest
 
 import holdshort
 from holdshort.cli import main
-from tests.cli.terminal import Terminal
+from tests.cli.terminal import COMMAND, Terminal
 
 
 def test_the_version_is_that_of_the_package(hs: Terminal) -> None:
@@ -75,3 +75,111 @@ def test_a_reader_that_goes_away_is_no_error(hs: Terminal) -> None:
 
     assert process.returncode == 0
     assert err == ""
+
+
+TALKER = """\
+import holdshort as hs
+
+print("imported")
+
+
+@hs.tool(side_effect="read")
+def look() -> str:
+    \"\"\"Look.\"\"\"
+    print("looking")
+    return "seen"
+
+
+@hs.evaluator("seen")
+def seen(ctx: hs.EvalContext) -> hs.Verdict:
+    return hs.Verdict(held=True, reason="é — 日本")
+
+
+agent = hs.ScriptedAgent([hs.call("look"), hs.done("fertig — ✓")])
+loop = hs.Loop(contract="contract.yaml", agent=agent, tools=[look], evaluators=[seen])
+"""
+CONTRACT = """\
+apiVersion: holdshort/v1
+kind: AgentLoopContract
+metadata: {name: talker, owner: team}
+spec:
+  goal: {version: 1, statement: Look., successCriteria: [seen]}
+  budgets: {maxSteps: 4, maxToolCalls: 2, maxTokens: 100, maxCostUsd: 0.10, deadlineSeconds: 60}
+  tools: {allow: [look]}
+"""
+
+
+def talker(hs: Terminal) -> str:
+    (hs.folder / "talker").mkdir()
+    (hs.folder / "talker" / "loop.py").write_text(TALKER, encoding="utf-8")
+    (hs.folder / "talker" / "contract.yaml").write_text(CONTRACT, encoding="utf-8")
+    return "talker"
+
+
+def test_words_that_the_terminal_cannot_show_are_escaped_and_end_nothing(hs: Terminal) -> None:
+    loop = talker(hs)
+    ascii_only = {"PYTHONIOENCODING": "ascii"}
+
+    people = hs("run", loop, **ascii_only)
+    programs = hs("run", loop, "--json", **ascii_only)
+
+    assert (people.code, programs.code) == (0, 0)
+    assert r"fertig \u2014 \u2713" in people.out
+    assert programs.document["evidence"][0]["reason"] == "é — 日本"
+
+
+def test_what_a_loop_prints_never_stands_among_the_documents(hs: Terminal) -> None:
+    loop = talker(hs)
+
+    ran = hs("run", loop, "--json")
+    checked = hs("check", loop, "--format", "sarif")
+
+    assert ran.document["phase"] == "succeeded"
+    assert "imported\n" in ran.err
+    assert "looking\n" in ran.err
+    assert checked.document["version"] == "2.1.0"
+
+
+@pytest.mark.feature("F61")
+def test_a_run_whose_reader_goes_away_goes_on_to_its_end(hs: Terminal) -> None:
+    with hs.start("run", talker(hs)) as process:
+        assert process.stdout is not None
+        process.stdout.close()
+        assert process.stderr is not None
+        err = process.stderr.read()
+
+    assert process.returncode == 0
+    assert "HS9000" not in err
+    assert hs("ls", "--json").document["runs"][0]["phase"] == "succeeded"
+
+
+def test_a_run_that_failed_says_so_by_its_code_also_when_nobody_reads(hs: Terminal) -> None:
+    loop = hs.folder / talker(hs) / "loop.py"
+    loop.write_text(TALKER.replace("held=True", "held=False"), encoding="utf-8")
+
+    with hs.start("run", "talker", "--quiet") as process:
+        assert process.stdout is not None
+        process.stdout.close()
+        process.wait()
+
+    assert process.returncode == 13
+
+
+def test_a_full_disk_under_the_output_is_no_defect_and_the_run_goes_on(hs: Terminal) -> None:
+    loop = talker(hs)
+    with Path("/dev/full").open("w") as full:
+        command = [COMMAND, "run", loop]
+        ran = subprocess.run(
+            command,
+            cwd=hs.folder,
+            env=hs.environ,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+
+    assert ran.returncode == 6
+    assert "HS6100 <stdout> cannot be written: No space left on device" in ran.stderr
+    assert "fix: what was done is recorded" in ran.stderr
+    assert hs("ls", "--json").document["runs"][0]["phase"] == "succeeded"

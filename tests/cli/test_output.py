@@ -69,3 +69,22 @@ def test_there_is_no_colour_where_nobody_sees_it(monkeypatch: pytest.MonkeyPatch
     assert Output(as_json=False, quiet=False, colour=False).painted("x", "good") == "x"
     monkeypatch.setenv("NO_COLOR", "1")
     assert make().painted("x", "good") == "x"
+
+
+def test_a_dumb_terminal_gets_no_colour(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    monkeypatch.setenv("TERM", "dumb")
+
+    assert make().painted("x", "good") == "x"
+
+
+def test_what_the_loops_own_code_prints_goes_to_stderr(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    out = make()
+    with out.alone():
+        print("from a tool")
+        out.say("a result")
+
+    said = capsys.readouterr()
+    assert (said.out, said.err) == ("a result\n", "from a tool\n")

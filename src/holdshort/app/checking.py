@@ -71,7 +71,9 @@ class Report:
             f"{tool.name:<{width}}  v{tool.version}  class {tool.receiver:<3}  {tool.promise}"
             for tool in self.tools
         ]
-        total = ", ".join(f"{count} {severity}s" for severity, count in counts.items())
+        total = ", ".join(
+            f"{count} {severity}{'' if count == 1 else 's'}" for severity, count in counts.items()
+        )
         verdict = "not usable" if self.failed else "ok"
         return (*(f.text() for f in self.findings), *table, f"{self.target}: {verdict} ({total})")
 

@@ -15,7 +15,7 @@ from holdshort.app.ending import Verification
 from holdshort.app.locate import Found
 from holdshort.app.loop import Loop
 from holdshort.app.office import Office, find_run, open_office, person, picture
-from holdshort.app.orders import Order
+from holdshort.app.orders import DEFAULT_TENANT, Order
 from holdshort.app.problems import InvalidRequest
 from holdshort.app.replies import Reply
 from holdshort.app.result import Result, result_of
@@ -98,25 +98,34 @@ class Client:
             # The block's own error goes on as it is, not inside a group of errors.
             await self._tasks.__aexit__(None, None, None)
         finally:
+            self._tasks = None
             with anyio.CancelScope(shield=True):
                 await self._office.store.close()
 
     # --- running ---------------------------------------------------------------------------
 
-    async def start(
+    async def start(  # noqa: PLR0913 - the wishes for one run
         self,
         loop: Loop,
         *,
         input: object = None,  # noqa: A002 - the public name
+        agent: str | None = None,
+        environment: str | None = None,
+        in_place: bool = False,
+        secrets: Mapping[str, str] | None = None,
+        tenant: str = DEFAULT_TENANT,
         watch: Watch | None = None,
-        **order: object,
     ) -> Run:
-        """Start a run and drive it in the background; it is durable when this returns.
-
-        Further keywords are those of `Order`: agent, environment, in_place, secrets, tenant.
-        """
-        found = Found(loop=loop, label=loop.name)
-        drive = await self.prepare(found, Order(input=input, **order))  # type: ignore[arg-type]  # checked by the dataclass
+        """Start a run and drive it in the background; it is durable when this returns."""
+        order = Order(
+            input=input,
+            agent=agent,
+            environment=environment,
+            in_place=in_place,
+            secrets=secrets or {},
+            tenant=tenant,
+        )
+        drive = await self.prepare(Found(loop=loop, label=loop.name), order)
         return await self._launch(drive, watch)
 
     async def resume(
@@ -134,7 +143,11 @@ class Client:
         return await self._launch(drive, watch)
 
     async def _launch(self, drive: Drive, watch: Watch | None) -> Run:
-        assert self._tasks is not None
+        if self._tasks is None:
+            raise RuntimeError(
+                "a client drives runs between its beginning and its end: "
+                "`async with holdshort.connect() as client:`"
+            )
         run = Run(drive)
         self._tasks.start_soon(run._go, watch)  # noqa: SLF001 - one class in two parts
         await run.durable.wait()
@@ -204,6 +217,10 @@ class Client:
 
     async def reject(self, request: str, *, reason: str, by: str | None = None) -> Reply:
         """Reject; the agent reads the reason."""
+        if not reason.strip():
+            raise InvalidRequest(
+                "a rejection needs a reason that the agent can read", fix="--reason TEXT"
+            )
         return await inbox.decide(
             self._office, request, verdict="reject", by=person(by), note=reason
         )

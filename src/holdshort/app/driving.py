@@ -36,7 +36,7 @@ from holdshort.app.result import Result, result_of
 from holdshort.app.visits import visit_run
 from holdshort.app.workspace import copy_workspace, refuse_store_inside
 from holdshort.kernel.canonical import Body, Json, sha256_name
-from holdshort.kernel.errors import HoldshortError
+from holdshort.kernel.errors import HoldshortError, InvalidValue
 from holdshort.kernel.events import Event, RunStarted
 from holdshort.kernel.state import RunState
 from holdshort.ports.agent import AgentPort
@@ -187,7 +187,7 @@ def prepare(office: Office, found: Found, order: Order) -> Drive:
     bound = loop.bind(agent, agent_name=order.agent)
     if order.in_place:
         _check_in_place(office, loop)
-    Json.of(order.input)  # refused here, before a working copy is made
+    _check_input(order.input)  # refused here, before a working copy is made
     return Drive(
         office=office,
         run_id=str(uuid7()),
@@ -197,6 +197,13 @@ def prepare(office: Office, found: Found, order: Order) -> Drive:
         label=found.label,
         source=loop.workspace,
     )
+
+
+def _check_input(value: object) -> None:
+    try:
+        Json.of(value)
+    except InvalidValue as error:
+        raise InvalidRequest(f"input: {error}", fix="give it as plain JSON values") from error
 
 
 def _check_in_place(office: Office, loop: Loop) -> None:

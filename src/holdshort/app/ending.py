@@ -33,24 +33,25 @@ async def cancel(office: Office, run_id: str, *, by: str, reason: str) -> Reply:
     before = await load(office, run_id)
     if before.state.phase.terminal:
         if before.state.phase is Phase.CANCELLED:
-            return await _cancel_reply(office, before.state)
+            return await _cancel_reply(office, before.state, driven=False)
         raise NotOpen(
             f"run {run_id} has already ended ({before.state.phase.value})",
             fix=f"holdshort why {run_id}",
         )
     row = await office.store.mark_cancel(run_id, by=by, reason=reason or _DEFAULT_REASON)
     state = before.state
-    if not held_elsewhere(office, row):
+    driven = held_elsewhere(office, row)
+    if not driven:
         contract = (await documents_of(office, before)).contract
         assert row.cancel is not None
         who, why, at = row.cancel
         observation = Cancelled(by=who, reason=why, requested_at=at)
         visited = await visit_run(office, run_id, contract, observation)
         state = visited or (await load(office, run_id)).state
-    return await _cancel_reply(office, state)
+    return await _cancel_reply(office, state, driven=driven)
 
 
-async def _cancel_reply(office: Office, state: RunState) -> Reply:
+async def _cancel_reply(office: Office, state: RunState, *, driven: bool) -> Reply:
     applied = applied_tools(await read_history(office.store, state.run_id))
     facts: dict[str, object] = {
         "run_id": state.run_id,
@@ -72,7 +73,12 @@ async def _cancel_reply(office: Office, state: RunState) -> Reply:
         f"cancelling, {len(outstanding)} outstanding",
         outcome="cancelling",
         facts=facts | {"outstanding": outstanding},
-        then=(f"holdshort resume {state.run_id}", f"holdshort why {state.run_id}"),
+        then=(
+            f"holdshort log {state.run_id} --follow"
+            if driven
+            else f"holdshort resume {state.run_id}",
+            f"holdshort why {state.run_id}",
+        ),
     )
 
 

@@ -36,6 +36,15 @@ class Place:
     key: str | None
 
 
+@dataclass(frozen=True, kw_only=True)
+class Failure:
+    """One attempt that failed, or whose outcome was lost: whose it was and what it said."""
+
+    what: str
+    error: str
+    message: str
+
+
 @dataclass(kw_only=True)
 class History:
     """A fold over the whole log; reading it costs time in proportion to its length."""
@@ -45,6 +54,7 @@ class History:
     requests: dict[str, ev.ApprovalRequested] = field(default_factory=dict)
     questions: dict[str, ev.QuestionAsked] = field(default_factory=dict)
     refusals: list[ev.ProposalRefused] = field(default_factory=list)
+    failures: list[Failure] = field(default_factory=list)
     refused_resumes: list[ev.ResumeRefused] = field(default_factory=list)
     last_seq: dict[str, int] = field(default_factory=dict)  # kind -> seq of its newest event
     input: Body | None = None
@@ -67,6 +77,8 @@ class History:
                 self.refusals.append(event)
             case ev.ResumeRefused():
                 self.refused_resumes.append(event)
+            case ev.AgentFailed():
+                self._fail("the agent", event)
             case _:
                 self._settle(event)
 
@@ -96,10 +108,11 @@ class History:
                 effect.status = "in_flight"
             case ev.OutcomeSucceeded(key=str(key)):
                 self.effects[key].status = "applied"
-            case ev.OutcomeFailed(key=str(key)):
-                self._set(key, "not_applied")
-            case ev.OutcomeUnknown(key=str(key)):
-                self.effects[key].status = "unknown"
+            case ev.OutcomeFailed() | ev.OutcomeUnknown():
+                self._fail(self.places[event.step, event.index].tool, event)
+                if event.key is not None:
+                    failed = isinstance(event, ev.OutcomeFailed)
+                    self._set(event.key, "not_applied" if failed else "unknown")
             case ev.OutcomeReplayed():
                 place = self.places[event.step, event.index]
                 self.effects.setdefault(
@@ -116,6 +129,11 @@ class History:
                 self._set(self.questions[event.question_id].key, "unresolved")
             case _:
                 pass
+
+    def _fail(
+        self, what: str, event: ev.AgentFailed | ev.OutcomeFailed | ev.OutcomeUnknown
+    ) -> None:
+        self.failures.append(Failure(what=what, error=event.error.value, message=event.message))
 
     def _set(self, key: str, status: str) -> None:
         if key in self.effects:  # a preparation that failed has no effect to speak of

@@ -22,6 +22,7 @@ from typing import Final, cast
 
 from holdshort.app.loop import Loop
 from holdshort.app.problems import AgentNotFound, InvalidRequest, LoopBroken, LoopNotFound
+from holdshort.kernel.errors import HoldshortError
 from holdshort.ports.agent import AgentPort
 
 CONTRACT_FILE: Final = "contract.yaml"
@@ -114,7 +115,8 @@ def _from_folder(folder: Path) -> Loop:
     for needed in (CONTRACT_FILE, LOOP_FILE):
         if not (folder / needed).is_file():
             raise LoopNotFound(
-                f"{folder} holds no {needed}; a loop's folder has {CONTRACT_FILE} and {LOOP_FILE}"
+                f"{folder} holds no {needed}; a loop's folder has {CONTRACT_FILE} and {LOOP_FILE}",
+                fix="a loop with its contract inside is module:attribute, such as loop:loop",
             )
     module = _import(str(folder / LOOP_FILE), folder, lambda: _load_file(folder / LOOP_FILE))
     return _loop_in(getattr(module, ATTRIBUTE, None), f"{folder / LOOP_FILE}: `{ATTRIBUTE}`")
@@ -124,7 +126,10 @@ def _loop_in(value: object, where: str) -> Loop:
     if isinstance(value, Loop):
         return value
     found = "nothing" if value is None else type(value).__name__
-    raise LoopNotFound(f"{where}: expected a holdshort.Loop, found {found}")
+    raise LoopNotFound(
+        f"{where}: expected a holdshort.Loop, found {found}",
+        fix=f"{ATTRIBUTE} = holdshort.Loop(contract=…, agent=…, tools=[…], evaluators=[…])",
+    )
 
 
 def _load_file(path: Path) -> ModuleType:
@@ -174,10 +179,16 @@ def _import(what: str, folder: Path, load: Callable[[], ModuleType]) -> ModuleTy
         with _on_path(folder):
             return load()
     except (Exception, SystemExit) as error:
-        last = traceback.format_exception_only(error)[-1].strip()
         raise LoopBroken(
-            f"{what} failed while it was imported: {last}", trace=_tail(error)
+            f"{what} failed while it was imported: {_last_words(error)}", trace=_tail(error)
         ) from error
+
+
+def _last_words(error: BaseException) -> str:
+    """The error as a traceback ends, without the path to a class of ours."""
+    if isinstance(error, HoldshortError):
+        return f"{type(error).__name__}: {error}"
+    return traceback.format_exception_only(error)[-1].strip()
 
 
 @contextlib.contextmanager
@@ -199,10 +210,15 @@ def _tail(error: BaseException) -> tuple[str, ...]:
         for frame in traceback.extract_tb(error.__traceback__)
         if not (frame.filename.startswith(_OURS) or "importlib" in frame.filename)
     ]
-    return tuple(
+    shown = [
         f"{frame.filename}:{frame.lineno} in {frame.name}: {frame.line}"
         for frame in frames[-_FRAMES_SHOWN:]
-    )
+    ]
+    if isinstance(error, SyntaxError) and error.filename:
+        # The text that cannot be read is no frame: nothing of it has run.
+        text = (error.text or "").strip()
+        shown.append(f"{error.filename}:{error.lineno}:{error.offset}: {text}")
+    return tuple(shown)
 
 
 def _project_loops(folder: Path) -> tuple[Path, tuple[str, ...]]:

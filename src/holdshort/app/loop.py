@@ -171,8 +171,8 @@ class Loop:
         for name, agent in (agents | self.agents).items():
             if not hasattr(agent, "propose"):
                 raise TypeError(
-                    f"{name}: expected an agent, found {_described(agent)}; "
-                    "an agent has `async def propose(self, view)`"
+                    f"{name}: expected an agent, found {_described(agent)}; wrap a function "
+                    "as holdshort.FunctionAgent(f), or write `async def propose(self, view)`"
                 )
 
     def _workspace(self, given: str | Path | None) -> Path | None:

@@ -49,7 +49,7 @@ class Narrator:
                 words = self._action(state, event.step, event.index, "asked")
                 return {**words, "approval": event.request_id}, quoted(event.reason, limit=_SHORT)
             case ev.ProposalRefused():
-                words = {"action": event.tool, "outcome": "refused", "code": event.code}
+                words = {"action": event.tool or "none", "outcome": "refused", "code": event.code}
                 return words, quoted(event.message, limit=_SHORT)
             case ev.ActionProposed(violation=str(violation)) if violation:
                 words = self._action(state, event.step, event.index, "forbidden")
@@ -112,10 +112,11 @@ def final_line(document: Mapping[str, object]) -> str:
         for name in ("stop_reason", "waiting_for")
         if document[name]
     ]
-    evidence = document["evidence"]
+    evidence, criteria = document["evidence"], document["criteria"]
     assert isinstance(evidence, list)
+    assert isinstance(criteria, list)
     held = sum(item["verdict"] == "held" for item in evidence)
-    parts.append(f"evidence={held}/{len(evidence)}")
+    parts.append(f"evidence={held}/{len(criteria)}")
     if document["workspace"]:
         parts.append(f"workspace={document['workspace']}")
     return " ".join(parts)

@@ -150,6 +150,7 @@ async def picture(office: Office, run_id: str) -> Picture:
         history=await read_history(office.store, run_id),
         approvals=await office.store.approvals(run_id=run_id, status=None),
         now=now(office, loaded),
+        driven=held_elsewhere(office, loaded.row),
     )
 
 

@@ -53,7 +53,7 @@ def environment_of(document: ContractDocument, wanted: str | None) -> str:
             "the contract has sandboxByDefault: false, so the environment must be named",
             fix=f"--env NAME, one of {allowed}",
         )
-    environment = wanted or DEFAULT_ENVIRONMENT
+    environment = DEFAULT_ENVIRONMENT if wanted is None else wanted
     if environment not in document.environments:
         raise InvalidRequest(
             f"environment {environment!r} is not one of the contract's: {allowed}",

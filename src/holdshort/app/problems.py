@@ -12,7 +12,8 @@ HoldshortError
     │   ├── Incompatible   HS4101  the code found does not fit the stored run
     │   ├── NotOpen        HS4102  nothing is open under this id
     │   └── Conflict       HS4103  somebody else has decided otherwise
-    └── StoreMissing       HS5100  there is no store at this address
+    ├── StoreMissing       HS5100  there is no store at this address
+    └── OutputLost         HS6100  what was to be said could not be written
 """
 
 from __future__ import annotations
@@ -109,3 +110,9 @@ class StoreMissing(Problem):
     """There is no store at this address."""
 
     code = "HS5100"
+
+
+class OutputLost(Problem):
+    """What was to be said could not be written."""
+
+    code = "HS6100"

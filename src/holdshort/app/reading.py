@@ -8,15 +8,23 @@ from typing import Final
 from holdshort.app.history import LOG_SCHEMA, PAGE, History, log_entry
 from holdshort.app.office import Office, held_elsewhere, load
 from holdshort.app.present import iso
+from holdshort.app.problems import InvalidRequest
+from holdshort.kernel.state import Phase
 from holdshort.ports.store import RunRow
 
 _FOLLOW_MS: Final = 250
+_DRIVEN: Final = frozenset({Phase.READY, Phase.RUNNING, Phase.VERIFYING})
 
 
 async def runs(
     office: Office, *, phase: str | None, tenant: str | None, limit: int
 ) -> list[dict[str, object]]:
-    """The rows of runs, newest first; `overdue` is derived, never written."""
+    """The rows of runs, newest first; `interrupted` and `overdue` are derived, never written."""
+    if phase is not None and phase not in set(Phase):
+        raise InvalidRequest(
+            f"phase {phase!r}: expected one of {', '.join(Phase)}",
+            fix="holdshort ls --phase PHASE, with one of these",
+        )
     rows = await office.store.runs(phase=phase, tenant=tenant, limit=limit)
     now = office.store.now()
     return [_run(office, row, now) for row in rows]
@@ -24,6 +32,7 @@ async def runs(
 
 def _run(office: Office, row: RunRow, now: int) -> dict[str, object]:
     driven = held_elsewhere(office, row)
+    later = row.wake_at is not None and row.wake_at > now
     return {
         "run_id": row.run_id,
         "tenant": row.tenant,
@@ -34,6 +43,7 @@ def _run(office: Office, row: RunRow, now: int) -> dict[str, object]:
         "stop_reason": row.stop_reason,
         "waiting_for": row.waiting_for if row.ended_at is None else None,
         "driven_by": row.owner if driven else None,
+        "interrupted": row.phase in _DRIVEN and not driven and not later,
         "overdue": bool(row.wake_at and row.wake_at <= now and not driven and not row.ended_at),
         "cancel_requested": row.cancel is not None,
         "started_at": iso(row.started_at),

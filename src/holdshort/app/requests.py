@@ -104,11 +104,23 @@ def _approval_lines(
         *arguments_block(item["arguments"]),
         f"  evidence   {_evidence(item)}",
         f"  bound to   {action.approval.binding}",
-        f"  expires    {item['expires_at']} (in {span(action.approval.expires_at - at)})",
         *([f"  approved   by {inert(granted)}; more are needed"] if granted else []),
-        f"  holdshort approve {wanted}",
-        f"  holdshort reject {wanted} --reason TEXT",
-        f"  holdshort modify {wanted} --args @FILE",
+        *_options(item, action.approval.expires_at - at),
+    ]
+
+
+def _options(item: dict[str, object], left: int) -> list[str]:
+    """What a person can still do about the request, and for how long."""
+    if left <= 0:
+        return [
+            f"  expired    {item['expires_at']}; that is not a rejection",
+            f"  holdshort resume {item['run_id']}",
+        ]
+    return [
+        f"  expires    {item['expires_at']} (in {span(left)})",
+        f"  holdshort approve {item['id']}",
+        f"  holdshort reject {item['id']} --reason TEXT",
+        f"  holdshort modify {item['id']} --args @FILE",
     ]
 
 

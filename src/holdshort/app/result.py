@@ -28,6 +28,7 @@ class Picture:
     history: History
     approvals: Sequence[ApprovalRow]
     now: int
+    driven: bool  # by a process that is alive
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,6 +91,7 @@ def result_document(picture: Picture) -> dict[str, object]:
         "workspace": state.workspace,
         "usage": _usage(state),
         "budget_left": budget_left(picture),
+        "criteria": [criterion.name for criterion in contract.goal.criteria],
         "evidence": evidence_of(state, picture.contract),
         "effects": [vars(effect) for effect in picture.history.effects.values()],
         "open_intents": open_intents(picture.history),

@@ -29,6 +29,7 @@ def run(  # noqa: PLR0913 - the wishes for one run
 
     The store is `store`, else HOLDSHORT_STORE, else a file below the current folder.
     """
+    _refuse_event_loop()
     url = store or os.environ.get(STORE_VARIABLE) or DEFAULT_STORE
 
     async def whole() -> Result:
@@ -45,3 +46,14 @@ def run(  # noqa: PLR0913 - the wishes for one run
             return await started.wait()
 
     return asyncio.run(whole())
+
+
+def _refuse_event_loop() -> None:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return
+    raise RuntimeError(
+        "holdshort.run blocks, and an event loop is running here: "
+        "`async with holdshort.connect() as client: run = await client.start(loop)`"
+    )

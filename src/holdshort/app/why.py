@@ -60,6 +60,7 @@ def why_lines(picture: Picture) -> tuple[str, ...]:
         *_section("evidence", _evidence(picture)),
         *_section("effects", _effects(picture)),
         *_section("last refusals", _refusals(picture)),
+        *_section("last failures", _failures(picture)),
         *_section("budget", _budget(picture)),
         *_section("what can be done next", next_commands(picture)),
     )
@@ -85,11 +86,11 @@ def summary(picture: Picture) -> str:
             f"held by a kill switch ({state.hold.scope}) since {iso(state.hold.since)}, set by "
             f"{inert(state.hold.by, limit=80)}: {quoted(state.hold.why, limit=_SHORT)}"
         )
-    if state.cancel is not None:
+    if picture.row.cancel is not None:
         return f"cancelling, {len(state.outstanding)} outstanding"
     if state.phase is Phase.WAITING_HUMAN:
         return f"waits for a person: {_waiting(picture)}"
-    if picture.row.lease_live:
+    if picture.driven:
         return f"being driven now by {inert(picture.row.owner or '', limit=80)}"
     return "interrupted: nobody drives it; nothing is lost"
 
@@ -98,7 +99,8 @@ def _waiting(picture: Picture) -> str:
     asked = [a for a in picture.state.actions if a.status is ActionStatus.ASKED]
     if asked:
         names = ", ".join(dict.fromkeys(action.tool for action in asked))
-        return f"approval of {names}"
+        over = all(a.approval and a.approval.expires_at <= picture.now for a in asked)
+        return f"approval of {names}" + ("; the request has expired" if over else "")
     questions = [a for a in picture.state.actions if a.status is ActionStatus.QUESTION]
     if questions:
         return f"the outcome of {questions[0].tool} is unknown and only a person can find out"
@@ -109,13 +111,13 @@ def _cause(picture: Picture) -> tuple[str, ...]:
     state = picture.state
     lines: list[str] = []
     if state.phase is Phase.CANCELLED and state.cancel is not None:
-        lines.append(
-            f"  cancelled by {inert(state.cancel.by, limit=80)}: "
-            f"{quoted(state.cancel.reason, limit=_SHORT)}"
-        )
+        lines.append(_cancelled("cancelled", state.cancel.by, state.cancel.reason))
         applied = applied_tools(picture.history)
         if applied:
             lines.append(f"  although cancelled, these effects were applied: {', '.join(applied)}")
+    elif picture.row.cancel is not None and not state.phase.terminal:
+        by, reason, _ = picture.row.cancel
+        lines.append(_cancelled("cancel asked for", by, reason))
     elif state.stop is not None:
         detail = state.stop.detail.value
         if isinstance(detail, dict):
@@ -131,6 +133,10 @@ def _cause(picture: Picture) -> tuple[str, ...]:
             f"{inert(refused.stored, limit=80)}"
         )
     return tuple(lines)
+
+
+def _cancelled(what: str, by: str, reason: str) -> str:
+    return f"  {what} by {inert(by, limit=80)}: {quoted(reason, limit=_SHORT)}"
 
 
 def _section(title: str, rows: Sequence[str]) -> tuple[str, ...]:
@@ -163,9 +169,16 @@ def _effects(picture: Picture) -> tuple[str, ...]:
 
 def _refusals(picture: Picture) -> tuple[str, ...]:
     return tuple(
-        f"step {refused.step} {inert(refused.tool, limit=60)}: {refused.code} "
+        f"step {refused.step} {inert(refused.tool or 'no tool', limit=60)}: {refused.code}: "
         f"{inert(refused.message, limit=_SHORT)}"
         for refused in picture.history.refusals[-3:]
+    )
+
+
+def _failures(picture: Picture) -> tuple[str, ...]:
+    return tuple(
+        f"{inert(failure.what, limit=60)}: {failure.error}: {inert(failure.message, limit=_SHORT)}"
+        for failure in picture.history.failures[-3:]
     )
 
 
@@ -188,11 +201,16 @@ def next_commands(picture: Picture) -> tuple[str, ...]:
     state = picture.state
     if state.phase.terminal:
         return (f"holdshort log {state.run_id}", f"holdshort verify {state.run_id}")
-    commands = [*_answers(picture, state)]
+    answers = _answers(picture, state)
+    commands = [*answers]
     if state.hold is not None:
         commands.append(unkill_command(state.hold.scope))
-    commands.append(f"holdshort resume {state.run_id}")
-    if state.cancel is None:
+    if picture.driven:
+        commands.append(f"holdshort log {state.run_id} --follow")
+    else:
+        later = "   # after the decision" if answers else ""
+        commands.append(f"holdshort resume {state.run_id}{later}")
+    if picture.row.cancel is None:
         commands.append(f"holdshort cancel {state.run_id}")
     return tuple(commands)
 
@@ -208,6 +226,8 @@ def _answers(picture: Picture, state: RunState) -> tuple[str, ...]:
     for action in state.actions:
         if action.status is ActionStatus.ASKED and action.approval is not None:
             wanted = action.approval.request_id
+            if action.approval.expires_at <= picture.now:
+                continue  # too late to decide; a resume records it
             lines.append(
                 f"holdshort approve {wanted}   # {_described(action)}; expires in "
                 f"{span(action.approval.expires_at - picture.now)}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from enum import StrEnum
 from typing import Annotated
 
@@ -40,9 +39,9 @@ def check(
     report = app.check(target)
     shape = Format.JSON if session.out.as_json else format_
     if shape is Format.SARIF:
-        typer.echo(json.dumps(report.sarif(), ensure_ascii=False))
+        session.out.json(report.sarif())
     elif shape is Format.JSON:
-        typer.echo(json.dumps(report.document(), ensure_ascii=False))
+        session.out.json(report.document())
     else:
         session.out.say(*report.lines())
     return exits.FINDINGS if report.failed else exits.OK
@@ -50,6 +49,5 @@ def check(
 
 def schema(session: Session) -> int:
     """Print the JSON Schema of the contract, for editors."""
-    session.out.document(app.contract_schema())
-    session.out.say(json.dumps(app.contract_schema(), indent=2, ensure_ascii=False))
+    session.out.json(app.contract_schema(), indent=None if session.out.as_json else 2)
     return exits.OK

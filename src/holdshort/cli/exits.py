@@ -14,6 +14,7 @@ USAGE: Final = 2
 INVALID: Final = 3
 REFUSED: Final = 4
 STORE: Final = 5
+OUTPUT: Final = 6
 WAITING: Final = 20
 DEFECT: Final = 70
 INTERRUPTED: Final = 130
@@ -32,6 +33,7 @@ _BY_FAMILY: Final[Mapping[str, int]] = {
     "HS3": INVALID,  # values and requests
     "HS4": REFUSED,
     "HS5": STORE,
+    "HS6": OUTPUT,
 }
 
 

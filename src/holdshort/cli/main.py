@@ -14,6 +14,7 @@ import typer
 
 from holdshort import __version__
 from holdshort.cli import checking, ending, exits, people, reading, running
+from holdshort.cli.output import write_anything
 
 app = typer.Typer(
     name="holdshort",
@@ -45,6 +46,7 @@ def options(
 
 def main() -> None:
     """Run the command line; exits with the code that `holdshort.cli.exits` documents."""
+    write_anything()
     try:
         app()
     except BrokenPipeError:

@@ -66,7 +66,11 @@ def command(app: typer.Typer, name: str) -> Callable[[Command], Command]:
             out = Output(as_json=as_json, quiet=quiet, colour=not no_color)
             session = Session(store=store, out=out)
             try:
-                code = _finished(function(session, **given))
+                with out.alone():
+                    code = _finished(function(session, **given))
+            except BrokenPipeError:  # the reader has seen enough, as in `| head`
+                out.nobody_reads()
+                code = exits.OK
             except HoldshortError as error:
                 code = exits.of_error(error)
                 if code == exits.DEFECT:

@@ -61,8 +61,7 @@ def _run_line(item: Mapping[str, object]) -> str:
     parts += [
         f"{name}={inert(str(item[name]))}" for name in ("waiting_for", "driven_by") if item[name]
     ]
-    if item["overdue"]:
-        parts.append("overdue")
+    parts += [word for word in ("interrupted", "overdue") if item[word]]
     return "  ".join(parts)
 
 

@@ -105,7 +105,10 @@ async def _follow(session: Session, drive: Drive) -> int:
     resume = f"holdshort resume {drive.run_id}"
     with app.draining_on_signals(drive.drain, session.out.note, resume=resume):
         result = await drive.go(watch=watch, note=session.out.note)
-    _conclude(session, result)
+    try:
+        _conclude(session, result)
+    except BrokenPipeError:  # the exit code still tells how the run ended
+        session.out.nobody_reads()
     if drive.interrupted and not result.phase.terminal:
         session.out.note("interrupted; nothing is lost", f"  go on with: {resume}")
         return exits.INTERRUPTED
