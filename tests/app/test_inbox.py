@@ -7,7 +7,10 @@ import pytest
 
 from holdshort.app import inbox
 from holdshort.app.client import connect
+from holdshort.app.locate import locate
 from holdshort.app.problems import Conflict, InvalidRequest, NotOpen, RequestRefused
+from holdshort.app.result import Result
+from holdshort.testing import ManualClock, memory_client
 from tests.app.loops import CONTRACT, write_loop
 from tests.app.office_days import Day
 
@@ -136,3 +139,28 @@ def test_a_question_that_nobody_asked_cannot_be_answered(day: Day, loop: Path) -
 
 def test_the_words_for_what_was_done_cover_every_verdict() -> None:
     assert set(inbox._DONE) == {"approve", "reject", "modify"}
+
+
+@pytest.mark.feature("F31", "F46")
+def test_a_decision_after_the_deadline_is_refused_and_the_run_ends(tmp_path: Path) -> None:
+    approvals = "  approvals: {deadlineCountsWait: true, ttlSeconds: 3600}\n"
+    folder = write_loop(tmp_path / "keeper", approval=True, contract=CONTRACT + approvals)
+    loop = locate(str(folder)).loop
+    clock = ManualClock()
+
+    async def late() -> Result:
+        async with memory_client(clock=clock, folder=tmp_path) as client:
+            run = await client.start(loop)
+            await run.wait()
+            request = str((await client.approvals())[0]["id"])
+            clock.advance(400_000)
+            with pytest.raises(NotOpen, match="ended"):
+                await client.approve(request)
+            kinds = [entry["kind"] async for entry in client.log(run.id)]
+            assert "ApprovalGranted" not in kinds
+            return await client.result(run.id)
+
+    result = asyncio.run(late())
+
+    assert result.stop_reason == "budget_exceeded"
+    assert result.detail["dimension"] == "deadline"

@@ -12,8 +12,9 @@ from holdshort.app.office import Office, documents_of, load, now
 from holdshort.app.problems import Conflict, InvalidRequest, NotOpen, RequestRefused
 from holdshort.app.replies import Reply, reply
 from holdshort.app.requests import request_document
-from holdshort.app.visits import deliver
+from holdshort.app.visits import deliver, end_when_due
 from holdshort.kernel.approvals import Ruling, judge
+from holdshort.kernel.contract import Contract
 from holdshort.kernel.observations import Answered, Decided, ProposedCall
 from holdshort.kernel.observe_people import answer_refused
 from holdshort.kernel.state import Action, ActionStatus, RunState
@@ -72,6 +73,7 @@ async def decide(  # noqa: PLR0913 - a decision has these parts
     early = _settled(row, loaded.state, verdict, now(office, loaded))
     if early is not None:
         return early
+    await _refuse_when_over(office, loaded, documents.contract)
     modified = None
     if verdict == "modify":
         modified = await modified_call(office, loaded, documents, row, arguments)
@@ -81,6 +83,17 @@ async def decide(  # noqa: PLR0913 - a decision has these parts
         return acknowledged
     state = await deliver(office, loaded, documents.contract, decided)
     return await _told(office, row, decided, posted=state is None)
+
+
+async def _refuse_when_over(office: Office, loaded: Loaded, contract: Contract) -> None:
+    """A run whose end is due gets no decision any more; the end that nobody wrote is written."""
+    ended = await end_when_due(office, loaded, contract)
+    if ended is not None:
+        raise NotOpen(
+            f"the time of run {ended.run_id} was over: it has ended ({ended.phase.value}), and "
+            "nothing of it can be decided",
+            fix=f"holdshort why {ended.run_id}",
+        )
 
 
 def _decided(
@@ -179,6 +192,12 @@ async def _told(office: Office, row: ApprovalRow, decided: Decided, *, posted: b
             facts=facts,
         )
     after = await _find_request(office, row.request_id)
+    if after.status in _SAME and decided.verdict not in (_SAME[after.status], "modify"):
+        raise Conflict(
+            f"request {row.request_id} was {after.status}{_by(after)} just before; "
+            "the first decision stands",
+            fix=f"holdshort why {row.run_id}",
+        )
     if after.status == "open" and decided.verdict != "approve":
         raise RequestRefused(
             f"{decided.verdict} had no effect: request {row.request_id} is still open",

@@ -5,11 +5,13 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Final
 
-from holdshort.app.office import Office, held_elsewhere, load, replaceable
+from holdshort.app.office import Office, held_elsewhere, load, now, replaceable
 from holdshort.app.problems import RequestRefused
+from holdshort.kernel.commands import Finish
 from holdshort.kernel.contract import Contract
+from holdshort.kernel.decide import decide
 from holdshort.kernel.errors import FenceLost, HeadMoved, IllegalTransition, LeaseHeld
-from holdshort.kernel.observations import Answered, Decided, Observation
+from holdshort.kernel.observations import Answered, Decided, Observation, Woke
 from holdshort.kernel.state import RunState
 from holdshort.ports.agent import Proposal, View
 from holdshort.ports.store import Loaded
@@ -34,6 +36,14 @@ async def deliver(
         else:
             await office.store.post(run_id, ANSWER, answer_body(said))
     return state
+
+
+async def end_when_due(office: Office, loaded: Loaded, contract: Contract) -> RunState | None:
+    """Write the end of a run that nobody drives and that must end now; None when none is due."""
+    due = decide(contract, loaded.state, now(office, loaded)).command
+    if loaded.state.phase.terminal or not isinstance(due, Finish):
+        return None
+    return await visit_run(office, loaded.row.run_id, contract, Woke())
 
 
 async def visit_run(
