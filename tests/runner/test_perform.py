@@ -225,7 +225,8 @@ def test_an_unclassified_error_of_a_write_leaves_its_outcome_unknown(make: Make)
 def test_nothing_is_sent_once_the_lease_has_run_out_by_the_workers_own_clock(make: Make) -> None:
     """A pause between authorisation and sending: the call is surely not applied."""
     outside = Outside()
-    world = make([paying(outside)], [hs.call("pay", order=1), hs.done()])
+    tool = paying(outside, timeout=200)
+    world = make([tool], [hs.call("pay", order=1), hs.done()])
 
     def pause(_state: object, event: object) -> None:
         world.log.append(("w1", event))  # type: ignore[arg-type]  # an event
