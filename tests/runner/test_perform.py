@@ -254,7 +254,7 @@ def test_a_plain_function_that_blocks_beyond_its_time_leaves_an_unknown_outcome(
 ) -> None:
     entered, release = threading.Event(), threading.Event()
 
-    @hs.tool(side_effect="write", idempotency="run", timeout=0.05)
+    @hs.tool(side_effect="write", idempotency="run", timeout=2)
     def pay(order: int) -> int:
         """Pay, and never come back while the run lives."""
         entered.set()
