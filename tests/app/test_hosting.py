@@ -28,6 +28,17 @@ def test_a_run_leaves_a_private_trace_of_exactly_the_contracts_fields(
 
 
 @pytest.mark.feature("F58")
+def test_a_run_needs_no_trace(day: Day, tmp_path: Path) -> None:
+    (tmp_path / ".holdshort").mkdir(mode=0o700)
+    (tmp_path / ".holdshort" / "traces").write_text("not a folder")
+
+    with pytest.warns(RuntimeWarning, match="no trace"):
+        result = day.run(write_loop(tmp_path / "keeper"))
+
+    assert result.succeeded
+
+
+@pytest.mark.feature("F58")
 def test_a_resumed_run_adds_to_its_trace(day: Day, tmp_path: Path) -> None:
     parked = day.run(write_loop(tmp_path / "keeper", approval=True))
     file = tmp_path / ".holdshort" / "traces" / f"{parked.run_id}.jsonl"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -91,9 +92,15 @@ def _tracing(office: Office, contract: Contract, run_id: str, watch: Watch) -> I
     if office.folder is None:
         yield watch
         return
-    traces = office.folder / "traces"
-    traces.mkdir(mode=0o700, parents=True, exist_ok=True)
-    tracer = JsonLinesTracer(traces / f"{run_id}.jsonl", contract.trace_fields)
+    try:
+        traces = office.folder / "traces"
+        traces.mkdir(mode=0o700, parents=True, exist_ok=True)
+        tracer = JsonLinesTracer(traces / f"{run_id}.jsonl", contract.trace_fields)
+    except OSError as error:
+        # The log is the record; a run needs no trace.
+        warnings.warn(f"there is no trace of run {run_id}: {error}", RuntimeWarning, stacklevel=2)
+        yield watch
+        return
 
     def seen(state: RunState, event: Event) -> None:
         tracer.saw(state, event)

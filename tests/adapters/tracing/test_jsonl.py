@@ -213,3 +213,16 @@ def test_every_kind_of_event_can_be_traced() -> None:
     silent |= {"ActionProposed", "LeaseAcquired", "DoneClaimed"}
     every = [kind.__name__ for kind in ev.EVENT_TYPES]
     assert written == [name for name in every if name not in silent]
+
+
+@pytest.mark.feature("F58")
+def test_a_trace_that_cannot_be_written_says_so_once_and_stops_nothing() -> None:
+    tracer = JsonLinesTracer("/dev/full", ["runId"])
+    ended = replace(STATE, phase=Phase.CANCELLED)
+    event = ev.RunCancelled(at=5, by="anna", applied=())
+
+    with pytest.warns(RuntimeWarning, match="not whole"):
+        tracer.saw(ended, event)
+
+    tracer.saw(ended, event)  # a second warning would be an error
+    tracer.close()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import json
 import os
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -64,7 +65,8 @@ class JsonLinesTracer:
 
     A line tells of a decision, a call, an evaluation or an approval that ended, or of something
     that changed the run's course. Lines are flushed when the run stops moving, and on `close`:
-    the log, not the trace, is the record.
+    the log, not the trace, is the record. So a trace that cannot be written stops nothing: it
+    says so once, as a warning, and falls silent.
 
     `action` is the event's name, `state` the phase after it. `latencyMs` is the time since the
     beginning of what the event ends (dispatch to outcome, question to answer), on the run's
@@ -84,22 +86,35 @@ class JsonLinesTracer:
         self._owned = isinstance(target, (str, Path))
         self._stream = _opened(target) if isinstance(target, (str, Path)) else target
         self._began: dict[tuple[str, str, str], int] = {}
+        self._silent = False
 
     def saw(self, state: RunState, event: ev.Event) -> None:
         """Write the event's line."""
         latency = self._latency(state, event)
-        if type(event) in _SILENT:
+        if type(event) in _SILENT or self._silent:
             return
         moment = _Moment(state, event, latency)
         line = {name: _VALUES[name](moment) for name in self._fields}
-        self._stream.write(_encode(line) + "\n")
-        if state.phase not in _MOVING:
-            self._stream.flush()
+        try:
+            self._stream.write(_encode(line) + "\n")
+            if state.phase not in _MOVING:
+                self._stream.flush()
+        except OSError as error:
+            self._fall_silent(error)
 
     def close(self) -> None:
         """Close the file, if this tracer opened one."""
-        if self._owned:
+        if not self._owned:
+            return
+        try:
             self._stream.close()
+        except OSError as error:
+            self._fall_silent(error)
+
+    def _fall_silent(self, error: OSError) -> None:
+        if not self._silent:
+            warnings.warn(f"the trace is not whole: {error}", RuntimeWarning, stacklevel=3)
+        self._silent = True
 
     def _latency(self, state: RunState, event: ev.Event) -> int | None:
         kind = type(event)
