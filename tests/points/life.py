@@ -115,9 +115,10 @@ class Life:
     def _people(self) -> PointStore:
         return self._store()
 
-    def _worker(self) -> Hold:
+    def _worker(self, store: PointStore | None = None) -> Hold:
+        """A new worker: in a process of its own, or in one that has the store open."""
         self._workers += 1
-        store, contract = self._store(), self.scenario.contract
+        store, contract = store or self._store(), self.scenario.contract
         owner = f"w{self._workers}"
         return Hold(store, self.clock, contract, run_id=RUN, owner=owner)  # type: ignore[arg-type]
 
@@ -320,7 +321,7 @@ class Life:
     def _acquire(self) -> None:
         self._acting = "worker"
         if self.hold._holder is not None:
-            self.hold = self._worker()
+            self.hold = self._worker(self.hold.store)  # type: ignore[arg-type]
         self._doing = (None, (), None)
         owner = self.seen.row.owner
         self._follow(self.hold.acquire(replaces=owner if owner in self._dead else None))
