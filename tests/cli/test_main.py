@@ -180,6 +180,6 @@ def test_a_full_disk_under_the_output_is_no_defect_and_the_run_goes_on(hs: Termi
         )
 
     assert ran.returncode == 6
-    assert "HS6100 <stdout> cannot be written: No space left on device" in ran.stderr
+    assert "HS8100 <stdout> cannot be written: No space left on device" in ran.stderr
     assert "fix: what was done is recorded" in ran.stderr
     assert hs("ls", "--json").document["runs"][0]["phase"] == "succeeded"

@@ -196,3 +196,20 @@ def test_the_smallest_loop_stops_with_evidence(desk: Desk) -> None:
     )
 
     assert finished.stdout == "final=succeeded evidence=1\n"
+
+
+@pytest.mark.feature("F6", "F61")
+def test_a_loop_with_its_contract_inside_runs_by_module_and_name(desk: Desk) -> None:
+    store = f"sqlite:///{desk.folder}/runs.db"
+    finished = subprocess.run(
+        [sys.executable, "-c", CODE, "run", "loop:loop", "--store", store],
+        cwd=ROOT / "examples" / "smallest",
+        env=desk.environment() | {"PYTHONDONTWRITEBYTECODE": "1"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+    assert finished.returncode == 0, finished.stderr
+    assert "phase=succeeded stop_reason=completed evidence=1/1" in finished.stdout

@@ -13,7 +13,7 @@ HoldshortError
     │   ├── NotOpen        HS4102  nothing is open under this id
     │   └── Conflict       HS4103  somebody else has decided otherwise
     ├── StoreMissing       HS5100  there is no store at this address
-    └── OutputLost         HS6100  what was to be said could not be written
+    └── OutputLost         HS8100  what was to be said could not be written
 """
 
 from __future__ import annotations
@@ -115,4 +115,4 @@ class StoreMissing(Problem):
 class OutputLost(Problem):
     """What was to be said could not be written."""
 
-    code = "HS6100"
+    code = "HS8100"

@@ -33,7 +33,7 @@ _BY_FAMILY: Final[Mapping[str, int]] = {
     "HS3": INVALID,  # values and requests
     "HS4": REFUSED,
     "HS5": STORE,
-    "HS6": OUTPUT,
+    "HS8": OUTPUT,
 }
 
 
