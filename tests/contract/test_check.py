@@ -90,3 +90,14 @@ def test_each_allowed_tool_has_one_promise() -> None:
     assert (look.name, look.receiver, look.promise) == ("look", "-", "no effect outside the run")
     assert (pay.name, pay.version, pay.receiver) == ("pay", "1", "KL")
     assert "unknown is looked up" in pay.promise
+
+
+@pytest.mark.feature("F27")
+@pytest.mark.parametrize(("looks_up", "said"), [(True, "a found effect is recorded"), (False, "")])
+def test_a_key_of_unknown_age_promises_no_resend(looks_up: bool, said: str) -> None:
+    pay = dataclasses.replace(PAY, offer=Offer(dedupes=True, looks_up=looks_up))
+
+    _, promise = promises(bound("", LOOK, pay))
+
+    assert "unknown asks a person: no key_retention is declared" in promise.promise
+    assert said in promise.promise

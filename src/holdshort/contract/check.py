@@ -14,6 +14,7 @@ from holdshort.kernel.contract import (
     BUILT_IN_TRAJECTORY,
     MANIFEST_EVALUATOR,
     Contract,
+    ToolTerms,
     TrajectoryRule,
 )
 from holdshort.kernel.effects import PROMISES
@@ -71,10 +72,20 @@ def promises(contract: Contract) -> tuple[Promise, ...]:
             name=terms.name,
             version=terms.version,
             receiver=terms.receiver.value if terms.has_effect else NO_EFFECT_CLASS,
-            promise=PROMISES[terms.receiver] if terms.has_effect else NO_EFFECT_PROMISE,
+            promise=_promise(terms),
         )
         for _, terms in sorted(contract.tools.items())
     )
+
+
+def _promise(terms: ToolTerms) -> str:
+    if not terms.has_effect:
+        return NO_EFFECT_PROMISE
+    if terms.receiver.keyed and terms.receiver.resends and terms.key_retention_ms is None:
+        # Nobody said how long the key is known, so it is trusted for no resend at all.
+        found = "a found effect is recorded; " if terms.receiver.looks_up else ""
+        return f"at most one effect; {found}unknown asks a person: no key_retention is declared"
+    return PROMISES[terms.receiver]
 
 
 def _merged(loaded: Loaded, found: Findings) -> tuple[Finding, ...]:
