@@ -6,8 +6,10 @@ from pathlib import Path
 import pytest
 
 import holdshort as hs
+from holdshort.app.client import Client
 from holdshort.app.locate import locate
-from holdshort.app.problems import InvalidRequest, LoopInvalid
+from holdshort.app.problems import InvalidRequest, LoopInvalid, RequestRefused
+from holdshort.app.result import Result
 from tests.app.loops import write_loop
 from tests.app.office_days import Day
 
@@ -132,3 +134,25 @@ def test_a_rejection_without_a_reason_is_refused(day: Day, tmp_path: Path) -> No
 
     with pytest.raises(InvalidRequest, match="needs a reason"):
         day.do(lambda client: client.reject(request, reason=" "))
+
+
+@pytest.mark.feature("F40")
+def test_waiting_for_a_drive_that_was_cut_off_says_that_it_can_be_resumed(
+    day: Day, tmp_path: Path
+) -> None:
+    folder = write_loop(tmp_path / "keeper")
+    code = (folder / "loop.py").read_text()
+    cut = "import asyncio\n\n\nasync def leave(_):\n    asyncio.current_task().cancel()\n"
+    cut += "    await asyncio.sleep(0)\n\n\nleaver = hs.FunctionAgent(leave)\n\nloop = hs.Loop("
+    (folder / "loop.py").write_text(
+        code.replace("loop = hs.Loop(", cut).replace('"liar": liar', '"liar": liar, "cut": leaver')
+    )
+    loop = locate(str(folder)).loop
+
+    async def work(client: Client) -> Result:
+        return await (await client.start(loop, agent="cut")).wait()
+
+    with pytest.raises(RequestRefused, match="cut off") as refused:
+        day.do(work)
+
+    assert "holdshort resume" in refused.value.fix

@@ -8,6 +8,7 @@ import pytest
 
 import holdshort
 from holdshort.cli import main
+from tests.app.loops import write_loop
 from tests.cli.terminal import COMMAND, Terminal
 
 
@@ -183,3 +184,20 @@ def test_a_full_disk_under_the_output_is_no_defect_and_the_run_goes_on(hs: Termi
     assert "HS8100 <stdout> cannot be written: No space left on device" in ran.stderr
     assert "fix: what was done is recorded" in ran.stderr
     assert hs("ls", "--json").document["runs"][0]["phase"] == "succeeded"
+
+
+@pytest.mark.feature("F31")
+def test_a_thread_that_never_returns_does_not_hold_up_the_command(hs: Terminal) -> None:
+    folder = write_loop(hs.folder / "keeper")
+    code = (folder / "loop.py").read_text()
+    (folder / "loop.py").write_text(
+        code.replace('side_effect="read",', 'side_effect="read", timeout=0.1,').replace(
+            '    """Read the note."""\n',
+            '    """Read the note."""\n    import threading\n\n    threading.Event().wait()\n',
+        )
+    )
+
+    said = hs("run", str(folder), "--json")
+
+    assert said.code == 10
+    assert said.document["stop_reason"] == "no_progress"

@@ -16,7 +16,7 @@ from holdshort.app.locate import Found
 from holdshort.app.loop import Loop
 from holdshort.app.office import Office, find_run, open_office, person, picture
 from holdshort.app.orders import DEFAULT_TENANT, Order
-from holdshort.app.problems import InvalidRequest
+from holdshort.app.problems import InvalidRequest, RequestRefused
 from holdshort.app.replies import Reply
 from holdshort.app.result import Result, result_of
 from holdshort.app.why import why_document
@@ -50,7 +50,11 @@ class Run:
         await self._done.wait()
         if self._error is not None:
             raise self._error
-        assert self._result is not None
+        if self._result is None:
+            raise RequestRefused(
+                f"the drive of run {self.id} was cut off in this process; nothing is lost",
+                fix=f"holdshort resume {self.id}",
+            )
         return self._result
 
     async def _go(self, watch: Watch | None) -> None:

@@ -6,15 +6,18 @@ import os
 import platform
 import sys
 import tempfile
+import threading
 import traceback
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
 from holdshort import __version__
 from holdshort.cli import checking, ending, exits, people, reading, running
 from holdshort.cli.output import write_anything
+
+_THREADS_SECONDS: Final = 0.5
 
 app = typer.Typer(
     name="holdshort",
@@ -47,6 +50,27 @@ def options(
 def main() -> None:
     """Run the command line; exits with the code that `holdshort.cli.exits` documents."""
     write_anything()
+    try:
+        _run()
+    except SystemExit as leaving:
+        _leave_threads_behind(leaving.code)
+        raise
+
+
+def _leave_threads_behind(code: object) -> None:
+    """A thread of a tool or an agent that never returns must not hold up the end of a command."""
+    others = [
+        t for t in threading.enumerate() if t is not threading.main_thread() and not t.daemon
+    ]
+    for thread in others:
+        thread.join(_THREADS_SECONDS / len(others))
+    if any(thread.is_alive() for thread in others):
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code if isinstance(code, int) else exits.OK)
+
+
+def _run() -> None:
     try:
         app()
     except BrokenPipeError:
