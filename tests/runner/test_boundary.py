@@ -348,6 +348,24 @@ def test_a_cancellation_that_is_real_goes_through() -> None:
     assert anyio.run(main)
 
 
+@pytest.mark.feature("F59")
+def test_an_agent_names_no_secret_in_its_tools_labels_and_providers(make: Make) -> None:
+    secret = "S3CR3T-ORCHID"
+    calls = (
+        hs.ToolCall(tool=secret, arguments={}),
+        hs.ToolCall(tool="look", arguments={"what": "x"}, label=secret),
+        hs.ToolCall(tool="look", arguments={secret: float("nan")}),
+    )
+    said = Says(hs.Proposal(calls=calls, provider=secret))
+    world = make([look], [], agent=said, secrets={"token": secret})
+
+    virtual(world, world.run)
+
+    assert len(world.told(ev.ProposalRefused)) == 2
+    assert secret not in repr(world.log)
+    assert "[secret token]" in repr(world.log)
+
+
 def test_an_error_that_cannot_be_shown_is_described_by_its_type() -> None:
     assert describe(Unspeakable()) == "Unspeakable: its text cannot be shown"
     assert describe(Escaped("SystemExit: 0")) == "SystemExit: 0"

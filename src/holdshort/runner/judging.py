@@ -75,10 +75,10 @@ def _evidence(
 ) -> Body:
     """The evidence document of one verdict; always an artifact, so that its digest resolves."""
     try:
-        text = Json.of({**document, "evidence": evidence}, lenient=True).text
+        whole = Json.of({**document, "evidence": evidence}, lenient=True)
     except InvalidValue:
-        text = Json.of({**document, "evidence": repr(evidence)}, lenient=True).text
-    clean = Json(redactor.text(text))
+        whole = Json.of({**document, "evidence": repr(evidence)}, lenient=True)
+    clean = redactor.json(whole)
     artifacts[clean.digest] = clean.text.encode()
     return Body.of(clean)
 

@@ -126,7 +126,7 @@ class Performer:
             done=self._redacted(proposal.done),
             gave_up=self._redacted(proposal.gave_up),
             malformed=self._redacted(proposal.malformed),
-            provider=proposal.provider,
+            provider=self._redact.text(proposal.provider),
         )
 
     def _redacted(self, text: str | None) -> str | None:
@@ -149,12 +149,12 @@ class Performer:
         if arguments is not None and tool is not None and call.tool in self._contract.tools:
             error, base = self._against_schema(state, step, index, tool, arguments)
         return obs.ProposedCall(
-            tool=call.tool,
+            tool=self._redact.text(call.tool),
             arguments=arguments,
-            error=error,
+            error=self._redact.text(error),
             base=base,
             repeat=call.repeat,
-            label=call.label,
+            label=self._redact.text(call.label),
         )
 
     def _against_schema(
@@ -318,8 +318,7 @@ class Performer:
         return Performed(seen=seen, artifacts=artifacts, staged=answer.staged)
 
     def _body(self, value: Json) -> tuple[Body, Mapping[str, bytes]]:
-        text = self._redact.text(value.text)
-        kept = value if text is value.text else Json(text)
+        kept = self._redact.json(value)
         body = Body.of(kept)
         return body, {} if body.json is not None else {body.digest: kept.text.encode()}
 
