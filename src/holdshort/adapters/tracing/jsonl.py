@@ -7,7 +7,6 @@ import json
 import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TextIO
 
@@ -82,7 +81,7 @@ class JsonLinesTracer:
                     f"did you mean {near[0]!r}?" if near else "allowed: " + ", ".join(TRACE_FIELDS)
                 )
                 raise ValueError(f"traceFields: unknown field {field!r}; {hint}")
-        self._fields = tuple(fields)
+        self._plan = tuple((f'"{name}":', _VALUES[name]) for name in fields)
         self._owned = isinstance(target, (str, Path))
         self._stream = _opened(target) if isinstance(target, (str, Path)) else target
         self._began: dict[tuple[str, str, str], int] = {}
@@ -94,9 +93,9 @@ class JsonLinesTracer:
         if type(event) in _SILENT or self._silent:
             return
         moment = _Moment(state, event, latency)
-        line = {name: _VALUES[name](moment) for name in self._fields}
+        parts = [key + _encode(value(moment)) for key, value in self._plan]
         try:
-            self._stream.write(_encode(line) + "\n")
+            self._stream.write("{" + ",".join(parts) + "}\n")
             if state.phase not in _MOVING:
                 self._stream.flush()
         except OSError as error:
@@ -155,21 +154,24 @@ def _span(state: RunState, event: ev.Event, kind: str) -> tuple[str, str, str]:
     return (state.run_id, kind, "")
 
 
-@dataclass(frozen=True, slots=True)
 class _Moment:
-    """One event with what is known around it."""
+    """One event with what is known around it, found once for all fields."""
 
-    state: RunState
-    event: ev.Event
-    latency_ms: int | None
+    __slots__ = ("action", "event", "latency_ms", "state")
 
-    @property
-    def action(self) -> Action | None:
-        """The action of the current step that the event is about."""
-        for action in self.state.actions:
-            if _about(self.state, self.event, action):
-                return action
-        return None
+    def __init__(self, state: RunState, event: ev.Event, latency_ms: int | None) -> None:
+        self.state = state
+        self.event = event
+        self.latency_ms = latency_ms
+        self.action = _action_of(state, event)
+
+
+def _action_of(state: RunState, event: ev.Event) -> Action | None:
+    """The action of the current step that the event is about."""
+    for action in state.actions:
+        if _about(state, event, action):
+            return action
+    return None
 
 
 def _about(state: RunState, event: ev.Event, action: Action) -> bool:
