@@ -10,9 +10,13 @@ import pytest
 
 import holdshort as hs
 from holdshort.kernel import events as ev
+from holdshort.kernel import observations as obs
+from holdshort.kernel.canonical import Body, Json
 from holdshort.kernel.state import Phase
+from holdshort.ports.store import StagedWrite
 from holdshort.runner.holder import Holder
 from holdshort.runner.loop import drive
+from holdshort.runner.performed import Performed
 
 from .test_loop import Outside, look
 from .world import World, virtual
@@ -164,3 +168,34 @@ def test_large_arguments_are_an_artifact_and_are_sent_whole(make: Make) -> None:
     assert driven.state.phase is Phase.SUCCEEDED
     assert got == [50_000]
     assert world.told(ev.ActionProposed)[0].arguments.json is None
+
+
+@pytest.mark.feature("F27", "F35")
+def test_what_a_late_answer_would_stage_is_not_applied(make: Make) -> None:
+    """The ledger's key is still free for the action that really writes it."""
+
+    @hs.tool(side_effect="write", idempotency="run", receiver=hs.Receiver(same_database=True))
+    async def note(ctx: hs.ToolContext, text: str) -> Any:
+        """Write into the ledger of our own store."""
+        return hs.Staged({"ok": True}, writes=[hs.LedgerRow("notes", text, {"by": "me"})])
+
+    world = make([note], [hs.call("note", text="a"), hs.done()])
+    entry = {"book": "notes", "key": "a", "value": {"by": "nobody"}}
+    late = Performed(
+        seen=obs.Returned(step=9, index=0, attempt=1, result=Body.of(Json("null"))),
+        staged=(StagedWrite(kind="ledger", fields=entry),),
+    )
+
+    async def work() -> Any:
+        host = world.host()
+        await world.create(host)
+        loaded = await host.store.load("run-1")
+        acquired = obs.Acquired(epoch=1, owner="w1", take_over=False)
+        await Holder(host, loaded.state).advance([Performed(seen=acquired), late])
+        world.clock.advance(31_000)
+        return await drive(world.host(owner="w2"), "run-1")
+
+    driven = virtual(world, work)
+
+    assert driven.state.phase is Phase.SUCCEEDED
+    assert not world.told(ev.OutcomeFailed)
